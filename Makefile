@@ -10,7 +10,7 @@ ROUNDS ?= 500
 .DEFAULT_GOAL := test
 
 help: ## list the targets
-	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
+	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 26
 
 interpreters: $(VENV)/ready ## tests of the languages on the other Pythons of this machine
 	.ci/interpreters
@@ -78,7 +78,7 @@ conformance: $(VENV)/ready ## compare N=1000000 cases with the reference library
 fuzz: $(VENV)/ready ## hostile input for a long time
 	ROOST_FUZZ_CASES=$(N) $(BIN)/python -m pytest -q tests/classad/test_hostile.py
 
-docs: $(VENV)/ready ## write the generated reference pages, man pages and completions anew
+docs: $(VENV)/ready ## write the generated reference pages, man pages and completions again
 	$(BIN)/python -m website.manual.generate docs
 
 site: $(VENV)/ready ## build the documentation site in build/site, and check its links

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from bench.measure import Row
 from roost.model.cell_accounting import AccountingRecord
-from roost.runtime.queue.cell.accounting_store import AccountingWriter, Kind, Wanted, lines, sums
+from roost.runtime.queue.cell.accounting_store import AccountingWriter, SummaryKey, Wanted, lines, sums
 from roost.runtime.queue.store import Store
 
 #: What is wanted, s of processor time: 1,000,000 records of 50 users on 100 hosts with 3 queues.
@@ -29,7 +29,7 @@ def _record(number: int) -> AccountingRecord:
     )  # fmt: skip
 
 
-def _is_of_user(kind: Kind) -> bool:
+def _is_of_user(kind: SummaryKey) -> bool:
     return kind.owner == "user7"
 
 

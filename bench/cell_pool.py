@@ -2,7 +2,7 @@
 
 The daemons are started by `roost up`, with one host of 16 slots, and asked by Grid Engine's commands. Times of commands
 are processor time of their processes, because other work on the machine lets them wait; rates and delays are elapsed
-time, with the load of the machine beside them.
+time, with the load of the machine besides them.
 """
 
 from __future__ import annotations

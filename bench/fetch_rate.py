@@ -1,4 +1,4 @@
-"""How many fetched jobs a machine runs a second, beside what it can do at all.
+"""How many fetched jobs a machine runs a second, besides what it can do at all.
 
     PYTHONPATH=src python bench/fetch_rate.py [slots] [seconds]
 

@@ -19,7 +19,7 @@ from roost.gridengine.objects.queue import ClusterQueue, QueueSettings
 from roost.gridengine.objects.quota import Filter, QuotaRule, QuotaSet
 from roost.gridengine.objects.scheduler import SchedulerConfiguration
 from roost.gridengine.objects.values import Quantity
-from roost.gridengine.scheduling import Booked, Grant, HostReport, PendingJob, Request, Snapshot
+from roost.gridengine.scheduling import Booked, CellSnapshot, Grant, HostReport, PendingJob, Request
 from roost.gridengine.scheduling import run as decide
 
 #: What is wanted, seconds of CPU time in the best of five runs: 10,000 jobs of 100 kinds on 1,000 hosts with 3 queues.
@@ -82,13 +82,13 @@ def make_jobs(count: int) -> Iterator[PendingJob]:
         yield PendingJob(number=number + 1, request=request, submitted=_NOW - count + number)
 
 
-def make_snapshot(jobs: int, hosts: int) -> Snapshot:
+def make_snapshot(jobs: int, hosts: int) -> CellSnapshot:
     cell = make_cell(hosts)
     reports = {
         host: HostReport(time=_NOW, values={"np_load_avg": f"{number % 10 / 20}", "num_proc": "8", "mem_total": "64G"})
         for number, host in enumerate(cell.hosts)
     }
-    return Snapshot(
+    return CellSnapshot(
         cell=cell,
         instances=resolve(cell),
         reports=reports,
@@ -98,7 +98,7 @@ def make_snapshot(jobs: int, hosts: int) -> Snapshot:
     )
 
 
-def with_reservations(snapshot: Snapshot) -> Snapshot:
+def with_reservations(snapshot: CellSnapshot) -> CellSnapshot:
     """20 advance reservations, half of them active, with jobs that use them, and jobs with ``-R y`` of which 20 may."""
     hosts = len(snapshot.instances) // len(QUEUES)
     reservations = tuple(
@@ -122,7 +122,7 @@ def with_reservations(snapshot: Snapshot) -> Snapshot:
     return replace(snapshot, cell=cell, pending=pending, reservations=reservations)
 
 
-def _row(name: str, snapshot: Snapshot, wanted_s: float, *, quick: bool) -> Row:
+def _row(name: str, snapshot: CellSnapshot, wanted_s: float, *, quick: bool) -> Row:
     gc.collect()
     times = []
     for _ in range(5):

@@ -17,7 +17,7 @@ from roost.classad.vector import Table
 from roost.negotiator.accounts import Accounts
 from roost.negotiator.cycle import negotiate, negotiation
 from roost.negotiator.memory import Memory
-from roost.negotiator.settings import PolicySettings, Settings
+from roost.negotiator.settings import NegotiatorSettings, PolicySettings
 from roost.negotiator.snapshot import Plan, Request, Snapshot, SubmitterDemand
 from roost.negotiator.timing import Steps
 
@@ -164,7 +164,7 @@ def _in_turn(pool: Pool, policies: tuple[bool, bool]) -> dict[bool, float]:
     times = dict.fromkeys(policies, 0.0)
     for policy in policies:
         pool.table = Table(pool.ads.items())
-        settings = Settings(policy=POLICY if policy else PolicySettings())
+        settings = NegotiatorSettings(policy=POLICY if policy else PolicySettings())
         cycles[policy] = negotiation(pool.snapshot(1.7e9), settings=settings)
     gc.collect()
     told: float | None = None

@@ -1,7 +1,7 @@
 """A real pool on this machine: how fast short jobs go through it, how soon one starts, what many of them cost.
 
 All figures are of real daemons, started by `roost up` in a directory of their own with 16 slots, and asked by the
-commands that people use. The raw rate beside them is that of a small process which forks, executes and waits, in the
+commands that people use. The raw rate besides them is that of a small process which forks, executes and waits, in the
 same run: a machine is not as fast now as it was a minute ago.
 """
 

@@ -1,4 +1,4 @@
-"""How many jobs of /bin/true a node's nursery starts and sees end, beside what this machine can do at all.
+"""How many jobs of /bin/true a node's nursery starts and sees end, besides what this machine can do at all.
 
     PYTHONPATH=src python bench/spawn_rate.py [jobs] [at once]
 

@@ -89,7 +89,7 @@ class Demo:
                 raise TimeoutError(f"{name} was not submitted")
         watch("job 2.0", "started")
         self.watcher.rest(4)
-        self.act("The owner comes back for a moment. The job has to stand still at once.")
+        self.act("The owner comes back for a moment. The job has to be suspended at once.")
         self.owner("presses a key, and goes away again", last_key=time.time())
         watch("job 2.0", "suspended")
         watch("job 2.0", "resumed")

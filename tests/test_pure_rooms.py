@@ -35,16 +35,19 @@ def impure(tree: ast.AST) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             name, arguments = node.func.attr, len(node.args) + len(node.keywords)
-            of_datetime = isinstance(node.func.value, ast.Name) and node.func.value.id in ("datetime", "date")
+            of = node.func.value
+            called = of.id if isinstance(of, ast.Name) else of.attr if isinstance(of, ast.Attribute) else ""
+            of_datetime = called in ("datetime", "date")
             if (name in CLOCK and of_datetime) or (name in ZONE and arguments < ZONE[name]):
                 yield name
 
 
 def test_the_check_finds_what_reads_clock_and_zone() -> None:
-    text = (
-        "datetime.now(UTC); date.today(); datetime.fromtimestamp(3); x.astimezone(); self.world.now(); x.astimezone(z)"
-    )
-    assert sorted(impure(ast.parse(text))) == ["astimezone", "fromtimestamp", "now", "today"]
+    text = """
+datetime.now(UTC); date.today(); datetime.datetime.utcnow(); datetime.fromtimestamp(3)
+x.astimezone(); self.world.now(); x.astimezone(z)
+"""
+    assert sorted(impure(ast.parse(text))) == ["astimezone", "fromtimestamp", "now", "today", "utcnow"]
 
 
 def test_no_pure_room_reads_clock_or_zone_through_datetime() -> None:

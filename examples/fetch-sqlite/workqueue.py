@@ -53,7 +53,7 @@ CREATE TABLE IF NOT EXISTS results (
 
 
 def settings() -> dict[str, str]:
-    """The lines NAME=value of the file `settings` beside this program."""
+    """The lines NAME=value of the file `settings` next to this program."""
     path = HERE / "settings"
     lines = path.read_text().splitlines() if path.exists() else []
     return {name.strip(): value.strip() for name, at, value in (line.partition("=") for line in lines) if at}

@@ -29,11 +29,13 @@ def expressions() -> Iterator[str]:
 
 def test_all_metrics_are_given_and_have_the_labels() -> None:
     source = Path(metrics.__file__).read_text()
+    suffixes = {"Counter": ("_total",), "Histogram": ("_bucket", "_sum", "_count")}
     families = {
-        name + ("_total" if kind == "Counter" else ""): set(re.findall(r'"(\w+)"', labels or ""))
+        name + suffix: {*re.findall(r'"(\w+)"', labels or ""), *(["le"] if suffix == "_bucket" else [])}
         for kind, name, labels in re.findall(
             r'(\w+)MetricFamily\(\s*"(\w+)",\s*"[^"]*",?\s*(?:labels=\[([^\]]*)\])?', source
         )
+        for suffix in suffixes.get(kind, ("",))
     }
     used: dict[str, set[str]] = {}
     for text in expressions():

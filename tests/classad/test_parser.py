@@ -81,12 +81,6 @@ def test_a_long_line_is_cut_around_the_error():
     assert shown[2].index("^") == shown[1].index("= 1")
 
 
-def test_an_error_can_be_seen_from_a_larger_text():
-    inner = error("a = b")
-    outer = inner.within("first line\nSTART = a = b", 19, "pool.conf")
-    assert str(outer).startswith("pool.conf:2:11: ")
-
-
 def test_nesting_beyond_the_limit_is_an_error_with_a_name():
     for opener, closer in (("(", ")"), ("{", "}"), ("f(", ")"), ("- ", ""), ("a ?: ", ""), ("[a=", "]")):
         assert error(opener * 100_000 + "1" + closer * 100_000).code == "limit"

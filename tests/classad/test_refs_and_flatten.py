@@ -63,7 +63,7 @@ def test_flattening_computes_what_the_ad_decides(text, flat):
 
 
 def test_flattening_looks_at_each_attribute_once():
-    # Each attribute names the next one twice: looked at anew each time, this would take for ever.
+    # Each attribute names the next one twice: looked at again each time, this would take forever.
     chain = "; ".join(f"a{number} = a{number + 1} + a{number + 1}" for number in range(60))
     assert str(ClassAd(f"[ {chain}; a60 = 1 ]").flatten("a0")) == str(2**60)
     assert str(ClassAd(f"[ {chain}; a60 = x ]").flatten("a0 + a59")) == "a0 + a59"

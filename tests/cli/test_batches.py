@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from roost.cli.batches import Batch, bar, batches_of, formatted, lines_of
-from roost.cli.watch import Progress
+from roost.cli.watch import SeenBatches
 
 
 def row(cluster: int, total: int, *, owner: str = "ann", **more: Any) -> dict[str, Any]:
@@ -76,7 +76,7 @@ def test_a_table_fits_the_terminal(columns: int, suspended: int) -> None:
 
 
 def test_rates_and_the_time_to_go() -> None:
-    progress = Progress()
+    progress = SeenBatches()
     for second in range(0, 200, 10):
         left = 100 - second // 10
         (watched,) = progress.seen(batches_of([row(1, 100, Running=left)]), float(second))
@@ -89,7 +89,7 @@ def test_rates_and_the_time_to_go() -> None:
 
 
 def test_a_batch_that_does_not_move_has_no_rate() -> None:
-    progress = Progress()
+    progress = SeenBatches()
     for second in range(3):
         (watched,) = progress.seen(batches_of([row(1, 2, Idle=2)]), float(second))
     assert (watched.per_minute, watched.left_s, watched.left_text, watched.rate_text) == (0, None, "-", "-")

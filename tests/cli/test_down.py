@@ -53,4 +53,4 @@ def test_a_process_that_has_the_number_of_a_killed_daemon_is_not_shown_as_it(
         child.kill()
         child.wait()
     assert main(["status", "--daemons", "--home", str(tmp_path)]) == 2
-    assert "no pool runs" in capsys.readouterr().err
+    assert "no pool is running" in capsys.readouterr().err

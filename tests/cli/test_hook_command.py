@@ -33,7 +33,7 @@ def hook(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., tu
         path.write_text(program)
         path.chmod(mode)
         home.joinpath("roost.config").write_text(
-            f"use ROLE : Personal\nSTARTD_JOB_HOOK_KEYWORD = DB\n"
+            "use ROLE : Personal\nSTARTD_JOB_HOOK_KEYWORD = DB\n"
             f"DB_HOOK_{name} = {path}\nSTARTER_{name} = {path}\n{config}\n"
         )
         status = main(["hook", "test", name, "--home", str(home), "--json", *words])
@@ -54,7 +54,7 @@ def test_a_fetched_job_is_judged_by_the_policy(hook: Callable[..., Any], start: 
 def test_it_is_the_slot_of_this_machine_that_judges(hook: Callable[..., Any], tmp_path: Path) -> None:
     parts = "use FEATURE : PartitionableSlot"
     _, told, _ = hook("FETCH_WORK", FETCH, config=parts)
-    assert any("does not say RequestCpus, RequestMemory, RequestDisk" in line for line in told["follows"])
+    assert any("does not have RequestCpus, RequestMemory, RequestDisk, which" in line for line in told["follows"])
     assert any(line.startswith("REPLY_FETCH reject: WithinResourceLimits") for line in told["follows"])
     asks = FETCH + "printf 'RequestCpus = 1\\nRequestMemory = 1\\nRequestDisk = 1\\n'\n"
     _, told, _ = hook("FETCH_WORK", asks, config=parts)
@@ -88,9 +88,9 @@ def test_no_output_is_no_work_and_no_ad_is_said_to_be_none(hook: Callable[..., A
 @pytest.mark.parametrize(
     ("script", "says"),
     [
-        ("echo 'Cmd = \"/bin/other\"'", "run with these attributes"),
-        ("exit 0", "run as it is"),
-        ("exit 3", "put on hold: Hook PREPARE_JOB ended with status 3 (code 19, 3)"),
+        ("echo 'Cmd = \"/bin/other\"'", "runs with these attributes"),
+        ("exit 0", "runs unchanged"),
+        ("exit 3", "put on hold: Hook PREPARE_JOB exited with status 3 (code 19, 3)"),
         ("echo 'HookStatusCode = 300'", "goes back to its queue"),
     ],
 )
@@ -106,14 +106,16 @@ def test_words_and_ads_of_ones_own_reach_the_hook(hook: Callable[..., Any], tmp_
     assert (status, told["output"]) == (0, "remove 7 0\n"), "sed has read all, so grep finds nothing"
 
 
-@pytest.mark.parametrize(("status", "says"), [(0, "is run"), (99, "goes back"), (100, "on hold"), (5, "roost reopen")])
+@pytest.mark.parametrize(
+    ("status", "says"), [(0, "The job runs"), (99, "goes back"), (100, "on hold"), (5, "roost reopen")]
+)
 def test_the_end_of_a_prolog_is_told(hook: Callable[..., Any], status: int, says: str) -> None:
     assert any(says in line for line in hook("PROLOG", f"#!/bin/sh\nexit {status}\n")[1]["follows"])
 
 
 def test_a_hook_that_a_machine_would_refuse_is_refused_here(hook: Callable[..., Any]) -> None:
     status, told, _ = hook("JOB_EXIT", "#!/bin/sh\n", mode=0o757)
-    assert status == 1 and "everybody may write to" in told["failed"]
+    assert status == 1 and "is world-writable" in told["failed"]
 
 
 def test_one_that_takes_too_long_is_killed(hook: Callable[..., Any]) -> None:
@@ -123,14 +125,14 @@ def test_one_that_takes_too_long_is_killed(hook: Callable[..., Any]) -> None:
 
 def test_names_that_there_are_not_are_told(hook: Callable[..., Any]) -> None:
     status, _, err = hook("NO_SUCH", "#!/bin/sh\n")
-    assert status == 2 and "no hook has that name" in err
+    assert status == 2 and "is not a hook" in err
 
 
 def test_a_fetched_job_that_can_not_run_is_told_to_the_source(hook: Callable[..., Any]) -> None:
     wrong = FETCH + "echo 'JobUniverse = 7'\n"
     _, told, _ = hook("FETCH_WORK", wrong, config="START = True")
     text = "\n".join(told["follows"])
-    assert "its starter cannot run this job, and tells STARTER_FAILURE" in text
+    assert "its starter cannot run this job, and runs STARTER_FAILURE" in text
     assert "JobUniverse is 7; fetched jobs are of universe 5 (vanilla)" in text
     assert "its starter runs this job" not in text
 
@@ -171,7 +173,7 @@ def test_a_fetched_job_that_lacks_what_it_needs_is_told_as_the_machine_would(
     text = "\n".join(told["follows"])
     if says:
         assert says.replace("@", str(tmp_path)) in text
-        assert "its starter cannot run this job, and tells STARTER_FAILURE" in text
+        assert "its starter cannot run this job, and runs STARTER_FAILURE" in text
     else:
         assert "its starter runs this job" in text
     prepares = tmp_path / "hooks" / "hook"

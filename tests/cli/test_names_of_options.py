@@ -50,6 +50,11 @@ OPTIONS = {
     "--pool": "FILE",
     "--queue-death": "SECONDS",
     "--reason": "TEXT",
+    "--role": {
+        "pool init": "{central,submit,execute}",
+        "pool invite": "{central,submit,execute}",
+        "token create": "{reader,user,operator,administrator}",
+    },
     "--seed": "N",
     "--slot": "N",
     "--slot-ad": "FILE",

@@ -184,7 +184,7 @@ def test_nothing_is_told_of_what_never_was(desk: Desk) -> None:
     assert "there is no job 999.0" in desk("story", "job", "999.0", status=2)[1]
     assert "is not a job: write 12.0" in desk("story", "job", "x", status=2)[1]
     assert "there is no slot" in desk("explain", "slot", "slot9", status=2)[1]
-    assert "no machine 'nowhere' answers" in desk("drain", "nowhere", status=2)[1]
+    assert "no machine named 'nowhere' answers" in desk("drain", "nowhere", status=2)[1]
 
 
 def test_who_means_a_cluster_means_those_of_its_jobs_that_are_there(desk: Desk) -> None:
@@ -227,7 +227,9 @@ def test_a_bad_constraint_is_called_one(desk: Desk) -> None:
 
 def test_who_means_all_means_those_for_which_it_makes_sense(desk: Desk) -> None:
     held, idle = desk.submit(count=2, more="hold = true\n"), desk.submit(more="requirements = false\n")
-    assert desk("release", str(idle), status=1)[1] == "roost: none of these jobs is on hold, and off its machine\n"
+    assert (
+        desk("release", str(idle), status=1)[1] == "roost: none of these jobs is on hold, and no longer on a machine\n"
+    )
     assert "it is not on hold" in desk("release", f"{idle}.0", status=1)[1]
     assert desk("release", "--constraint", f"ClusterId >= {held}") == ("2 jobs released\n", "")
     desk("rm", str(idle), str(held))
@@ -238,15 +240,15 @@ def test_jobs_that_are_gone_or_never_were_are_no_mistake_of_the_queue(desk: Desk
     desk("rm", gone)
     assert desk("wait", gone, "--timeout", "1", status=1)[0].startswith(f"job {gone} was removed")
     assert "there is no job" in desk("wait", f"{gone}9", "--timeout", "1", status=2)[1]
-    assert "no user called x@y has used the pool" in desk("userprio", "x@y", status=1)[1]
+    assert "no user named x@y has used the pool" in desk("userprio", "x@y", status=1)[1]
     assert desk("edit", gone, "--set", "A=((", status=2)[1].startswith("roost: --set A: 1:2: this ( is not closed")
 
 
 def test_a_machine_is_drained_and_comes_back(desk: Desk) -> None:
     assert "is being drained" in desk("drain", "--reason", "new disk")[0]
-    assert "hint: `roost drain --cancel` ends that one" in desk("drain", status=2)[1]
+    assert "hint: `roost drain --cancel` cancels that one" in desk("drain", status=2)[1]
     eventually(lambda: "Drained" in desk("status")[0])
-    assert "It is drained: new disk." in desk("explain", "slot", "slot1")[0]
+    assert "It is draining: new disk." in desk("explain", "slot", "slot1")[0]
     assert "no longer draining" in desk("drain", "--cancel")[0]
     eventually(lambda: "Unclaimed" in desk("status")[0])
 
@@ -261,7 +263,7 @@ def test_reconfig_tells_what_daemons_made_of_it(desk: Desk) -> None:
     try:
         assert "POLLING_INTERVAL" in desk("reconfig", status=2)[1]
         config.write_text(before + "MEMORY = 1000\nBackgroundLoad = 0.4\n")
-        assert "\nMEMORY counts from the next start" in desk("reconfig")[0]
+        assert "\nMEMORY takes effect at the next start" in desk("reconfig")[0]
     finally:
         config.write_text(before)
     assert "MEMORY" not in desk("reconfig")[0]
@@ -285,7 +287,7 @@ def test_users_are_listed(desk: Desk) -> None:
     rows = eventually(lambda: [row for row in desk.json("userprio") if row.get("held")])
     assert rows[0]["held"] == 1
     assert rows[0]["user"] in desk("userprio")[0]
-    assert desk("userprio", "--reset", status=2)[1].startswith("roost: --reset: name one user")
+    assert desk("userprio", "--reset", status=2)[1].startswith("roost: --reset requires one user")
     user = rows[0]["user"]
     assert desk("userprio", user, "--set-factor", "7")[0] == f"{user}: set factor 7\n"
     assert [row["factor"] for row in desk.json("userprio", user)] == [7.0]
@@ -294,10 +296,10 @@ def test_users_are_listed(desk: Desk) -> None:
     short = user.partition("@")[0]
     out, err = desk("userprio", short, "--set-factor", "9")
     assert out == f"{user}: set factor 9\n"
-    assert err == f"roost: {short} means {user}\n"
+    assert err == f"roost: {short} stands for {user}\n"
     assert [row["factor"] for row in desk.json("userprio", user)] == [9.0]
     assert not desk.json("userprio", short, status=1)
-    assert "no user of the pool is called absent" in desk("userprio", "absent", "--set-factor", "9")[1]
+    assert "the pool has no user named absent yet" in desk("userprio", "absent", "--set-factor", "9")[1]
     assert desk("userprio", user, "--unset-factor")[0]
 
 

@@ -43,5 +43,5 @@ def test_a_central_manager_that_is_stopped_is_waited_for_once_and_told_of_once(
         assert job_happenings(cast(Pool, pool), "1.0")
     else:
         assert slot_happenings(cast(Pool, pool), "slot1@here", 5) == []
-    assert capsys.readouterr().err.count("shown without the audit trail: no answer within 6 s") == 1
+    assert capsys.readouterr().err.count("the audit trail is missing from this story: no answer within 6 s") == 1
     assert pool.waits == [6.0]

@@ -51,6 +51,12 @@ def test_jobs_are_submitted_followed_in_their_log_and_found_in_the_history(pool:
     assert [each["ProcId"] for each in schedd.history(where, names, since=f"{int(result)}.{first}")] == [last]
     assert schedd.history(where, names, match=1, since=ExprTree("false")) == past[:1]
 
+    runs = eventually(
+        lambda: two if len(two := schedd.jobEpochHistory(where, [*names, "NumShadowStarts"])) == 2 else None
+    )
+    assert sorted((each["ProcId"], each["NumShadowStarts"]) for each in runs) == [(0, 1), (1, 1)]
+    assert schedd.jobEpochHistory(where, match=1)[0]["ProcId"] == runs[0]["ProcId"]
+
 
 def test_queries_give_the_expressions_that_are_asked_for(pool: Pool) -> None:
     schedd = htcondor.Schedd()
@@ -197,7 +203,16 @@ def test_a_dag_is_submitted(pool: Pool) -> None:
         htcondor.Submit.from_dag("two.dag")
     with pytest.raises(KeyError):
         htcondor.Submit.from_dag("two.dag", {"NoSuchOption": 1})
-    for name in ("RescueFile", "save_file", "OutfileDir"):
+    Path("kept").write_text("DONE A\n")
+    go_on = htcondor.Submit.from_dag("two.dag", {"RescueFile": "kept"})
+    assert "-load_save kept" in go_on["arguments"]
+    pool.wait(again := htcondor.Schedd().submit(go_on).cluster())
+    assert pool.job(again)["DAG_JobsSubmitted"] == 1
+    with pytest.raises(htcondor.HTCondorException, match="no such file to go on from"):
+        htcondor.Submit.from_dag("two.dag", {"SaveFile": "x"})
+    with pytest.warns(UserWarning, match="DebugLevel has no effect"):
+        htcondor.Submit.from_dag("two.dag", {"force": True, "DebugLevel": 4})
+    for name in ("LockFile", "OutfileDir"):
         with pytest.raises(htcondor.HTCondorException, match=f"{name} is not possible in a Roost pool"):
             htcondor.Submit.from_dag("two.dag", {"force": True, name: "x"})
 

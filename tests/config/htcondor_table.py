@@ -114,9 +114,9 @@ def module(defaults: dict[str, str], unset: set[str], families: set[str]) -> str
     macros = {name for name in defaults if not name.isupper()}
     return (
         f"{_HEAD}{rows}}}\n"
-        + _names("WITHOUT_DEFAULT", "Names in lower case that have no value when nothing sets them.", unset)
-        + _names("OF_FAMILIES", "Names of families that Roost reads, with defaults of its own.", families)
-        + _names("MACROS", "Names of texts that other values are written with.", macros)
+        + _names("WITHOUT_DEFAULT", "Names in lower case without a default.", unset)
+        + _names("OF_FAMILIES", "Names of families that Roost reads, with Roost's own defaults.", families)
+        + _names("MACROS", "Names of macros for use in other values.", macros)
     )
 
 
@@ -125,12 +125,12 @@ def _names(name: str, meaning: str, names: set[str]) -> str:
     return f'#: {meaning}\n{name}: Final = frozenset(\n    """\n{text}\n    """.split()\n)\n'
 
 
-_HEAD = '''"""Names that HTCondor 25.14 knows, with the texts that they have there when nothing sets them.
+_HEAD = '''"""Names known to HTCondor 25.14, with their default texts.
 
-Other people's configurations refer to them: ``COLLECTOR_ARGS = -f $(COLLECTOR)``, ``$(StartIdleTime)``. Those that
-have no row in Roost's table of knobs are defined here as there; all are, where a file is read as HTCondor reads it.
-`python -m tests.config.htcondor_table` writes this module; `tests/config/test_htcondor_defaults.py` compares it with
-HTCondor's library.
+Existing configurations refer to them: ``COLLECTOR_ARGS = -f $(COLLECTOR)``, ``$(StartIdleTime)``. Names without a row
+in Roost's table of knobs have HTCondor's default; all names do when a file is read as HTCondor. `python -m
+tests.config.htcondor_table` writes this module; `tests/config/test_htcondor_defaults.py` compares it with HTCondor's
+library.
 """
 
 from __future__ import annotations

@@ -141,7 +141,7 @@ def test_a_short_name_that_is_typed_may_be_a_slip_too(root: Path, capsys: pytest
 def test_show_says_how_to_see_a_knob_that_is_not_set(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert roost("show", "MATCH_TIMEOUT", "-c", str(root)) == 1
     assert capsys.readouterr().err == (
-        "roost config: no name matches MATCH_TIMEOUT; with --all knobs that are not set are shown, too\n"
+        "roost config: no name matches MATCH_TIMEOUT; --all also shows knobs that are not set\n"
     )
 
 
@@ -304,7 +304,7 @@ def test_slots_too_large_for_this_machine_only_are_a_warning_that_names_it(
     path.write_text("SLOT_TYPE_1 = memory=900000000\nNUM_SLOTS_TYPE_1 = 1\n", encoding="utf-8")
     assert roost("check", "-c", str(path)) == 0
     out = capsys.readouterr().out
-    assert "warning: SLOT_TYPE_1: slot of type 1 number 1 of 1 cannot be made" in out
+    assert "warning: SLOT_TYPE_1: slot of type 1 number 1 of 1 cannot be created" in out
     assert "on this machine, which has " in out
     main(["policy", "lint", str(path)])
     assert "slots-" not in capsys.readouterr().out

@@ -104,7 +104,7 @@ def test_an_error_after_many_warnings_keeps_a_description_from_being_submitted()
     findings = Findings()
     for line in range(FINDINGS_MAX + 10):
         findings.report(SubmitCode.UNUSED, "the line has no effect", Span("x.sub", line))
-    findings.report(SubmitCode.NO_EXECUTABLE, "no executable is named", Span("x.sub"))
+    findings.report(SubmitCode.NO_EXECUTABLE, "no executable is given", Span("x.sub"))
     assert [one.code for one in findings.errors] == [SubmitCode.NO_EXECUTABLE]
     assert findings.dropped == 10
 
@@ -140,7 +140,7 @@ def test_another_file_is_no_dag(text: str, tmp_path: Path, capsys: pytest.Captur
 def test_a_slip_in_a_dag_is_told_as_such(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "file"
     path.write_text("JBO A a.sub\n")
-    assert "there is no command JBO" in _said(capsys, "dag", "check", str(path))
+    assert "unknown command JBO" in _said(capsys, "dag", "check", str(path))
 
 
 def test_a_file_with_many_mistakes_shows_some_of_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

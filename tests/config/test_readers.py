@@ -169,8 +169,6 @@ def test_a_row_without_effect_is_one_that_no_module_names() -> None:
     }
     # Where condor_fetchlog finds a log of that name.
     assert named.pop("STARTD_HISTORY") == ["cli.condor.fetchlog"]
-    # A command of submit descriptions has the same name.
-    assert named.pop("MOUNT_UNDER_SCRATCH") == ["schedd.submit.foreign"]
     assert {name: modules for name, modules in named.items() if modules} == {}
 
 
@@ -198,12 +196,18 @@ def test_templates_set_what_something_reads() -> None:
         ("DENY_WRITE = guest.example.org", Severity.ERROR, "DENY_WRITE: guest.example.org is a host, a network or"),
         ("DENY_READ = 192.0.2.0/24", Severity.ERROR, "DENY_READ: 192.0.2.0/24 names a host"),
         ("ALLOW_WRITE = *@x.org, ann@x.org/*.x.org", Severity.ERROR, "ALLOW_WRITE: ann@x.org/*.x.org names a host"),
-        ("ALLOW_ADMINISTRATOR_SCHEDD = *@x.org", Severity.ERROR, "*@x.org is a pattern, and administrators are named"),
+        (
+            "ALLOW_ADMINISTRATOR_SCHEDD = *@x.org",
+            Severity.ERROR,
+            "*@x.org is a pattern, but administrators must be listed individually",
+        ),
         ("HOSTDENY_WRITE = guest.example.org", Severity.ERROR, "has no effect: it is an old name of DENY_WRITE"),
         ("DENY_DAEMON = *@example.org", Severity.ERROR, "DENY_DAEMON has no effect: "),
         ("DENY_WRITE_MASTER = *", Severity.ERROR, "DENY_WRITE_MASTER has no effect: "),
-        ("ALLOW_DAEMON = condor_pool@*", Severity.ERROR, "Daemons are admitted by their credentials"),
+        ("ALLOW_DAEMON = condor_pool@*", Severity.ERROR, "Daemons authenticate with the message servers"),
         ("NEGOTIATOR_DEPTH_FIRST = True", Severity.WARNING, "NEGOTIATOR_DEPTH_FIRST has no effect: Slots are filled"),
+        ("SHADOW_LOG = $(LOG)/ShadowLog", Severity.WARNING, "SHADOW_LOG has no effect: The queue does the work"),
+        ("KBDD_LOG = $(LOG)/KbdLog", Severity.NOTE, "KBDD_LOG has no effect: No daemon of Roost has that name"),
         ("CONDOR_ADMIN = root@example.org", Severity.NOTE, "CONDOR_ADMIN has no effect: Roost sends no mail"),
         ("STARTD.MAX_JOBS_SUBMITTED = 3", Severity.ERROR, "MAX_JOBS_SUBMITTED is read by SCHEDD"),
         ("NEGOTIATOR.START = True", Severity.WARNING, "START is read by STARTD"),
@@ -213,9 +217,9 @@ def test_templates_set_what_something_reads() -> None:
         ("NUM_SLOT = 3", Severity.WARNING, "nothing reads NUM_SLOT"),
         ("STARTD_CRON_A_KILLS = True", Severity.WARNING, "nothing reads STARTD_CRON_A_KILLS"),
         ("MY_HOOK_FETCH_WROK = /x", Severity.WARNING, "nothing reads MY_HOOK_FETCH_WROK"),
-        ("SLOT1_MAX_JOBS_RUNNING = 4", Severity.ERROR, "MAX_JOBS_RUNNING has no form for single slots"),
-        ("SLOT_TYPE_1_MAX_JOBS_RUNNING = 4", Severity.ERROR, "MAX_JOBS_RUNNING has no form for types of slots"),
-        ("SLOT_TYPE_1_NEGOTIATOR_INTERVAL = 4", Severity.WARNING, "has no form for types of slots"),
+        ("SLOT1_MAX_JOBS_RUNNING = 4", Severity.ERROR, "MAX_JOBS_RUNNING cannot be set for single slots"),
+        ("SLOT_TYPE_1_MAX_JOBS_RUNNING = 4", Severity.ERROR, "MAX_JOBS_RUNNING cannot be set for slot types"),
+        ("SLOT_TYPE_1_NEGOTIATOR_INTERVAL = 4", Severity.WARNING, "cannot be set for slot types"),
         ("HOSTDENY_READ = *.evil", Severity.ERROR, "HOSTDENY_READ has no effect: it is an old name of DENY_READ"),
         ("SEC_DEFAULT_INTEGRITY = REQUIRED", Severity.ERROR, "SEC_DEFAULT_INTEGRITY has no effect"),
     ],
@@ -224,6 +228,11 @@ def test_a_line_without_effect_is_reported(line: str, severity: Severity, words:
     found = [one for one in check(load_text(line, MemoryHost())) if one.code != "config-deprecated-name"]
     assert [one.severity for one in found] == [severity]
     assert words in found[0].message
+
+
+def test_nobody_is_advised_to_name_administrators_by_a_pattern() -> None:
+    (found,) = check(load_text("ALLOW_ADMINISTRATOR = *", MemoryHost()))
+    assert found.remedy.startswith("Name each administrator as `user@domain`.")
 
 
 @pytest.mark.parametrize(
@@ -260,3 +269,37 @@ def test_a_line_that_loses_nothing_is_not(text: str) -> None:
 def test_an_old_name_of_a_list_is_told_once_with_the_name_that_counts() -> None:
     (found,) = check(load_text("HOSTDENY_READ = *.evil", MemoryHost()))
     assert found.remedy == "Write DENY_READ."
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("DENY_FROB = *", "DENY_FROB has no effect: FROB is not an authorization level"),
+        ("ALLOW_OWNER_FOO = x", "ALLOW_OWNER_FOO has no effect: OWNER_FOO is not an authorization level"),
+        ("MAX_JOBS_PER_USER = 3", "MAX_JOBS_PER_USER has no effect: no limit on jobs has that name"),
+    ],
+)
+def test_what_is_named_like_a_limit_and_limits_nothing_is_an_error(line: str, message: str) -> None:
+    (found,) = check(load_text(line, MemoryHost()))
+    assert (found.severity, found.message) == (Severity.ERROR, message)
+
+
+@pytest.mark.parametrize(
+    ("line", "names"),
+    [
+        ("GROUP_QUOTA_physics = 10", "GROUP_NAMES"),
+        ("GROUP_QUOTA_DYNAMIC_physics = 0.5", "GROUP_NAMES"),
+        ("SUBMIT_REQUIREMENT_A = true", "SUBMIT_REQUIREMENT_NAMES"),
+        ('SUBMIT_REQUIREMENT_A_REASON = "x"', "SUBMIT_REQUIREMENT_NAMES"),
+        ("SYSTEM_PERIODIC_HOLD_A = false", "SYSTEM_PERIODIC_HOLD_NAMES"),
+        ("JOB_TRANSFORM_A = SET x 1", "JOB_TRANSFORM_NAMES"),
+    ],
+)
+def test_a_member_of_a_family_that_its_list_does_not_name_is_warned_of(line: str, names: str) -> None:
+    (found,) = check(load_text(line, MemoryHost()))
+    name = line.partition(" ")[0]
+    assert (found.severity, found.message) == (
+        Severity.WARNING,
+        f"{name} has no effect: {names} does not list it",
+    )
+    assert check(load_text(f"{names} = A, physics, physics.a\n{line}", MemoryHost())) == []

@@ -158,17 +158,17 @@ def test_hours_may_go_over_midnight_and_days_over_the_weekend(hours: list[int], 
 @pytest.mark.parametrize(
     ("use", "words"),
     [
-        ("POLICY : Desktop_Hours(22, 25)", "end is '25': an hour is a number from 0 to 24"),
-        ("POLICY : Desktop_Idle(-1, 5)", "begin is '-1': an hour is a number from 0 to 24"),
+        ("POLICY : Desktop_Hours(22, 25)", "end is '25': an hour must be a number from 0 to 24"),
+        ("POLICY : Desktop_Idle(-1, 5)", "begin is '-1': an hour must be a number from 0 to 24"),
         ("POLICY : Desktop_After_Hours(eight, 5)", "begin is 'eight'"),
-        ("POLICY : Desktop_After_Hours($(BEGIN), 5)", "it must be known here (define it above)"),
+        ("POLICY : Desktop_After_Hours($(BEGIN), 5)", "its value must be known at this line (define it above)"),
         ("POLICY : Desktop_Hours(9, 9)", "begin and end are the same hour"),
-        ("POLICY : Desktop_Hours(9, 17, 1, 7)", "last is '7': a day is a number from 0, Sunday, to 6, Saturday"),
+        ("POLICY : Desktop_Hours(9, 17, 1, 7)", "last is '7': a day must be a number from 0 (Sunday) to 6 (Saturday)"),
         ("POLICY : Desktop_Hours(9, 17, 1.5)", "first is '1.5'"),
         ("POLICY : Interactive_Slot_Reserved(0)", "it must be a whole number from 1"),
         ('POLICY : Limit_Job_Runtimes("1h")', "it must be a number of seconds"),
         ("POLICY : Preempt_if(Foo > 5)", "it must be the name of a macro"),
-        ('POLICY : Test_User("ada")', "write it without quotes and blanks"),
+        ('POLICY : Test_User("ada")', "write it without quotes and spaces"),
     ],
 )
 def test_an_argument_that_a_template_cannot_work_with_is_reported_at_the_use(use: str, words: str) -> None:

@@ -149,7 +149,6 @@ def test_what_holds_for_the_whole() -> None:
         ("JOB A a\nTOLERANCE A 101%", [(DagCode.NUMBER, 2, 13)]),
         ("JOB A a\nTOLERANCE A -1", [(DagCode.NUMBER, 2, 13)]),
         ("JOB A a\nTOLERANCE A 1 NEVER", [(DagCode.ARGUMENTS, 2, 15)]),
-        ("JOB A a\nSCRIPT POST A p $EXIT_CODE_LIST", [(DagCode.NOT_SUPPORTED, 2, 17)]),
         ("JOB A a\nSAVE_POINT_FILE ALL_NODES", [(DagCode.ARGUMENTS, 2, 17)]),
         ("JOB A a\nFINAL F f\nSAVE_POINT_FILE F", [(DagCode.ARGUMENTS, 3, 17)]),
         ("JOB A a\nDONE ALL_NODES", [(DagCode.ARGUMENTS, 2, 6)]),

@@ -95,7 +95,7 @@ def test_so_many_jobs_may_fail_as_the_node_tolerates() -> None:
     for proc in range(2, 9):
         orders = told.tell(o.JobRemoved(cluster=1, proc=proc))
     assert orders == (o.RunScript(node="A", point=ScriptPoint.POST, words=("q", "3", "False")),)
-    # Another try counts anew.
+    # Another try counts again.
     told.script("A", ScriptPoint.POST, 1)
     told.submitted("A", 5)
     for proc in range(5):
@@ -260,7 +260,7 @@ def test_the_final_node_runs_whatever_became_of_the_others_and_decides() -> None
     assert told.ended("A", 1) == (o.RunScript(node="F", point=ScriptPoint.PRE, words=("p", "2", "1")),)
     assert told.script("F", ScriptPoint.PRE) == submits("F")
     told.submitted("F")
-    # The run was good, so the next one begins anew: there is no rescue file.
+    # The run was good, so the next one starts over: there is no rescue file.
     assert told.ended("F") == (o.Finish(exit_code=0, status=RunStatus.NODE_FAILED),)
 
 
@@ -383,7 +383,7 @@ def test_what_comes_late_or_twice_changes_nothing() -> None:
     assert told.tell(o.ScriptEnded(node="A", point=ScriptPoint.POST, status=1)) == ()
     assert told.tell(o.SubmitRefused(node="A", text="x", final=True)) == ()
     assert told.tell(o.NodeSubmitted(node="A", cluster=9, jobs=1)) == (
-        o.RemoveJobs(cluster=9, reason="the node no longer wants it"),
+        o.RemoveJobs(cluster=9, reason="the node no longer needs it"),
     )
 
 
@@ -423,4 +423,35 @@ def test_what_a_final_node_waited_for_and_what_the_log_says_nothing_of_has_faile
     run = Run(dag_of("JOB A a.sub\nSCRIPT PRE A check.sh\nFINAL F f.sub"), Settings())
     run.step(o.Begun(past=(o.NodeSubmitted(node="F", cluster=1, jobs=1),)), 1.0)
     assert run.nodes["A"].state is NodeState.ERROR
-    assert "not in the log" in run.nodes["A"].details
+    assert "does not show how it failed" in run.nodes["A"].details
+
+
+def test_a_node_that_is_held_too_often_is_removed_and_fails() -> None:
+    told = Told("JOB A a", holds_max=2)
+    told.submitted("A")
+    assert told.tell(o.JobHeld(cluster=1, proc=0, reason="no disk")) == ()
+    told.tell(o.JobWaits(cluster=1, proc=0))
+    (removal,) = told.tell(o.JobHeld(cluster=1, proc=0, reason="no disk"))
+    assert isinstance(removal, o.RemoveJobs) and "DAGMAN_MAX_JOB_HOLDS" in removal.reason
+    told.tell(o.JobRemoved(cluster=1, proc=0))
+    assert told.state("A") is NodeState.ERROR
+
+
+def test_settings_say_how_many_jobs_of_a_node_may_fail() -> None:
+    told = Told("JOB A a\nJOB B b\nTOLERANCE B 0", failures_max=1)
+    told.submitted("A", 2)
+    told.submitted("B", 2)
+    told.ended("A", 1)
+    told.ended("B", 1)
+    assert not told.run.nodes["A"].failed and told.run.nodes["B"].failed
+
+
+def test_a_node_that_failed_is_tried_again_on_hold() -> None:
+    told = Told("JOB A a\nJOB B b\nSCRIPT POST B q", hold_failed=True)
+    told.submitted("A")
+    told.submitted("B")
+    assert told.ended("A", 1) == submits("A", retry=1)
+    assert told.run.nodes["A"].is_for_release
+    told.ended("B", 1)
+    told.script("B", ScriptPoint.POST, 1)
+    assert told.state("B") is NodeState.ERROR

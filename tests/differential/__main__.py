@@ -55,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--out", default="differences", metavar="DIR", help="where differing cases go (differences)")
     asked = parser.parse_args(arguments)
     if not 0 < asked.count <= COUNT_MAX:
-        parser.error(f"--count is a number from 1 to {COUNT_MAX}")
+        parser.error(f"--count must be a number from 1 to {COUNT_MAX}")
     failed = 0
     with TemporaryDirectory() as folder, WorkerPool(RunOptions(real=True, limit_s=LIMIT_S), asked.processes) as workers:
         cases = [case_of(seed) for seed in range(asked.seed, asked.seed + asked.count)]

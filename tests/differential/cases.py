@@ -75,7 +75,7 @@ _HOOKS: Final = (
     'SITE_HOOK_PREPARE_JOB = { takes = "1s" }\nSITE_HOOK_JOB_EXIT = { takes = "31s" }',
     'SITE_HOOK_VACATE_JOB = { takes = "11s" }\nSTARTER_EPILOG = { takes = "16s", status = [0, 1] }',
 )
-#: Changes of a policy, by the knob that is set anew. Times that a job has run are passed two seconds before a poll or
+#: Changes of a policy, by the knob that is set again. Times that a job has run are passed two seconds before a poll or
 #: sooner: messages take a second in the simulation, and none on a driven clock.
 _MUTATIONS: Final[tuple[tuple[str, str], ...]] = (
     ("START", '($(START)) && TARGET.Group =!= "b"'),
@@ -241,7 +241,7 @@ def _on(machine: str, step: str) -> str:
 
 
 def _description(chance: Random, *, several: bool) -> list[str]:
-    """A job by a submit description; what no policy sees, and whose it is, stand beside it."""
+    """A job by a submit description; what no policy sees, and whose it is, stand next to it."""
     given = {name: value for name, value in _job(chance).items() if name in _BESIDE}
     lines = [line for line in _LINES if chance.random() < 0.15]
     count = chance.choice((1, 1, 2))

@@ -33,7 +33,7 @@ _SCRIPTS: Final = (
 #: The line with which a description begins in the table of a job.
 _DESCRIBED: Final = "description = '''"
 #: Orders about the job of the first node, which is in the queue as soon as the DAG is.
-_DEEDS: Final = ("hold", "release", "remove", "vacate_job", "suspend", "continue")
+_ACTIONS: Final = ("hold", "release", "remove", "vacate_job", "suspend", "continue")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,4 +103,4 @@ def _steps(chance: Random) -> list[tuple[int, str]]:
         # The first job has not ended by then.
         return [*found, (begins + 1, 'remove_dag = "flow"')]
     orders = range(chance.choice((0, 0, 1, 2)))
-    return [*found, *((begins + chance.randrange(1, 12), f'{chance.choice(_DEEDS)} = "flow.A"') for _ in orders)]
+    return [*found, *((begins + chance.randrange(1, 12), f'{chance.choice(_ACTIONS)} = "flow.A"') for _ in orders)]

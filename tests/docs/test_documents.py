@@ -42,7 +42,7 @@ def test_every_scenario_that_is_named_exists() -> None:
 
 
 def test_the_page_says_whether_there_is_a_room_of_grid_engine_that_runs_jobs() -> None:
-    """The text has to be written anew when the room and its commands arrive."""
+    """The text has to be written again when the room and its commands arrive."""
     assert ("no Grid Engine job runs yet" in PAGE) == (not (SOURCE / "cli/gridengine").exists())
 
 

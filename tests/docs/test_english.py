@@ -43,6 +43,13 @@ BANNED = {
     r"\bsees? to it\b": "ensure",
     r"\b(?:would|must|could|might|should) else\b": "would otherwise",
     r"\b(?:is|are|was) not there\b": "does not exist, is missing",
+    r"\bfor ever\b": "forever",
+    r"\b((?:[\w']+ ){2,}[\w']+), \1\b": "say it once",
+    r"\banew\b": "again, start over, recreate",
+    r"\b(?<!-)beside\b(?!-| the point)": "next to, alongside, besides, in addition to",
+    r"\btakes? no (?:(?:more|further) )?jobs?\b": "accepts no jobs",
+    r"\baccepted: this is always so\b": "accepted; this is always the case",
+    r"\bare more than [A-Z_]+_MAX\b": "exceed LIMIT_MAX",
     r"\b(?:line|row|object|attribute) an? (?:job|line|row|slot|machine|event|ad)\b": "one line per job",
 }
 
@@ -171,6 +178,9 @@ def test_no_text_has_a_foreign_phrase():
         "it is looked every 2 s",
         "one JSON object a line",
         "the file is not there",
+        "the daemon begins anew",
+        "it runs on the queue's machine, on the queue's machine, as its user",
+        "a shell beside a running job",
     ],
 )
 def test_a_banned_phrase_is_found(text):

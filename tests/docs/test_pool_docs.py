@@ -17,6 +17,7 @@ PAGES = [
     "docs/tutorial/first-pool.md",
     "docs/guides/operations.md",
     "docs/reference/cli-pool.md",
+    "docs/guides/several-machines.md",
     "README.md",
     "examples/README.md",
     "docs/guides/fetched-work.md",
@@ -27,7 +28,7 @@ PAGES = [
 LINES = sorted(
     {
         line
-        for page in [*PAGES[:4], *PAGES[5:], *(f"examples/{path.name}" for path in (ROOT / "examples").glob("*.sub"))]
+        for page in [*PAGES[:5], *PAGES[6:], *(f"examples/{path.name}" for path in (ROOT / "examples").glob("*.sub"))]
         for line in re.findall(
             r"^(?:\$|#  ) (roost [^…\n]*?)(?:   .*)?$", (ROOT / page).read_text(encoding="utf-8"), re.MULTILINE
         )

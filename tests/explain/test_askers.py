@@ -13,7 +13,7 @@ from roost.explain.job import JobQuestion, explain_job
     ("asker", "heading"),
     [
         ("ann", "What would help:"),
-        ("bob", "What would help (only ann or an administrator may change the job):"),
+        ("bob", "What would help (only ann or an administrator can change the job):"),
     ],
 )
 def test_only_its_owner_is_asked_to_change_a_job(asker: str, heading: str, capsys: pytest.CaptureFixture[str]) -> None:

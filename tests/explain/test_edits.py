@@ -8,7 +8,7 @@ import pytest
 
 from roost.classad import ClassAd, FixedWorld
 from roost.explain.causes import Cause, causes_of
-from roost.explain.edits import Kind, Matcher, whole_of
+from roost.explain.edits import EditKind, Matcher, whole_of
 from roost.explain.refusals import refusing
 from roost.explain.verdict import Verdict, verdict
 from roost.model.cycle_answers import JobInCycle
@@ -41,16 +41,16 @@ def found(job: ClassAd, *slots: ClassAd, policy: str = "", cause: str = "job-req
 @pytest.mark.parametrize(
     ("requirements", "job", "kinds", "edit"),
     [
-        ("TARGET.Memory >= RequestMemory", {"RequestMemory": 5000}, {Kind.LOWERED}, {"RequestMemory": "1000"}),
-        ("TARGET.Memroy > 10", {}, {Kind.RENAMED}, {"Requirements": "TARGET.Memory > 10"}),
-        ('TARGET.Colour == "red" && TARGET.Cpus == 2', {}, {Kind.LEFT_OUT},
+        ("TARGET.Memory >= RequestMemory", {"RequestMemory": 5000}, {EditKind.LOWERED}, {"RequestMemory": "1000"}),
+        ("TARGET.Memroy > 10", {}, {EditKind.RENAMED}, {"Requirements": "TARGET.Memory > 10"}),
+        ('TARGET.Colour == "red" && TARGET.Cpus == 2', {}, {EditKind.LEFT_OUT},
          {"Requirements": "true && TARGET.Cpus == 2"}),
-        ("TARGET.Foos >= RequestFoos", {"RequestFoos": 1}, {Kind.DROPPED, Kind.LEFT_OUT},
+        ("TARGET.Foos >= RequestFoos", {"RequestFoos": 1}, {EditKind.DROPPED, EditKind.LEFT_OUT},
          {"RequestFoos": "0", "Requirements": "true"}),
     ],
 )  # fmt: skip
 def test_a_change_is_offered_that_makes_the_job_fit(
-    requirements: str, job: dict[str, Any], kinds: set[Kind], edit: dict[str, str]
+    requirements: str, job: dict[str, Any], kinds: set[EditKind], edit: dict[str, str]
 ) -> None:
     wanted = ad(requirements, **job)
     change = found(wanted, ad("true", **SLOT)).edit

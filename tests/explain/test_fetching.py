@@ -29,17 +29,17 @@ from roost.wire.structs import read
         ),
         (
             {"LastFetchWorkSpawned": 980, "LastFetchWorkCompleted": 980, "FetchWorkProblem": "/h/f: it is no ad."},
-            ["ended 00:00:20 ago. Nothing came of it: /h/f: it is no ad."],
+            ["ended 00:00:20 ago. It brought no job: /h/f: it is no ad."],
         ),
         (
             {"LastFetchWorkSpawned": 990, "LastFetchWorkCompleted": 980, "FetchWorkProblem": "/h/f: it is no ad."},
-            ["fetches no other work. Nothing came of the call before: /h/f: it is no ad."],
+            ["until the hook ends. The previous call brought no job: /h/f: it is no ad."],
         ),
         (
             {"LastFetchWorkSpawned": 980, "LastFetchWorkCompleted": 980, "FetchWorkFailures": 1,
              "FetchWorkPausedUntil": 1020, "FetchWorkProblem": "no such program"},
             ["The last fetched job could not be started: it does not run again for 00:00:20. "
-             "Nothing came of it: no such program."],
+             "It brought no job: no such program."],
         ),
         (
             {"LastFetchWorkSpawned": 980, "LastFetchWorkCompleted": 980, "NextFetchWorkDelay": 1,

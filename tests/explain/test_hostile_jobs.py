@@ -1,4 +1,4 @@
-"""A job whose expressions take for ever stops no explanation, and is told as what it is."""
+"""A job whose expressions take forever stops no explanation, and is told as what it is."""
 
 from __future__ import annotations
 

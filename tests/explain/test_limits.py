@@ -52,7 +52,7 @@ GROUP = {"name": "g", "quota": 2.0, "allocated": 1.0, "used": 1.0, "accepts": Fa
         ({"preemption-requirements": 1}, {},
          "is in use, and PREEMPTION_REQUIREMENTS is not TRUE [c:3:1]", ""),
         ({"own-slot": 2}, {}, "are in use by jobs of the same user", ""),
-        ({"priority": 1}, {}, "is in use by users whose priority is as good", ""),
+        ({"priority": 1}, {}, "is in use by users whose priority is at least as good", ""),
     ],
 )  # fmt: skip
 def test_what_is_in_the_way_is_said_in_words_and_in_figures(
@@ -88,8 +88,8 @@ def test_who_is_ahead_is_a_table_that_ends_with_the_next_one() -> None:
     share = fair_share(record(served=served))
     assert share is not None and (share.hidden, len(share.rows)) == (4, 10)
     title, hidden, head, *rows = share_table(share)
-    assert title == "Fair share, the lower priority first:"
-    assert hidden == "  4 others are ahead, too."
+    assert title == "Fair share, lowest priority value first:"
+    assert hidden == "  4 others are also ahead."
     assert head.split() == ["USER", "PRIORITY", "IN", "USE", "GOT", "SHARE", "WAITING"]
     assert [line.split()[0] for line in rows] == [*(f"u{n}@x" for n in range(4, 12)), "ann@x", "zoe@x"]
     assert rows[-2].endswith("this job's") and rows[-1].endswith("behind")
@@ -125,11 +125,11 @@ def test_slots_that_several_causes_keep_from_a_job_are_told_apart() -> None:
         (
             3.0,
             5.0,
-            "Concurrency limit m is 3, and this job needs 5.",
+            "Concurrency limit m is 3, but this job needs 5.",
             "In concurrency_limits request at most 3 of m, or ",
         ),
-        (0.0, 1.0, "Concurrency limit m is 0, and this job needs 1.", "In concurrency_limits leave m out, or "),
-        (3.0, 2.0, "Concurrency limit m: 2 of 3 are in use.", "Wait until other jobs give it back, or "),
+        (0.0, 1.0, "Concurrency limit m is 0, but this job needs 1.", "In concurrency_limits leave m out, or "),
+        (3.0, 2.0, "Concurrency limit m: 2 of 3 are in use.", "Wait until other jobs release it, or "),
     ],
 )
 def test_nobody_waits_for_more_than_a_concurrency_limit_allows(

@@ -132,7 +132,7 @@ def test_a_vacated_job_was_vacated_by_a_person_and_gave_its_slot_to_nobody() -> 
         logged((10, SUBMITTED), (10, STARTED), (12, log.JobEvicted(reason="vacated", code=1))),
         decision(12.1, "eviction", "vacate", user="root@m"),
     )
-    assert told[-1] == ("evicted: vacated; it waits again", "by root")
+    assert told[-1] == ("evicted: vacated; it is idle again", "by root")
     assert not any("gets the slot" in line for each in told for line in each)
 
 
@@ -149,7 +149,7 @@ def test_a_job_without_a_log_tells_its_evictions_and_later_starts_from_the_slots
     assert [each.what for each in story if each.kind == "job"] == [
         "submitted",
         "started for the first time",
-        "left slot1@m; it waits again",
+        "left slot1@m; it is idle again",
         "started again on slot1@m",
         "finished",
     ]
@@ -168,7 +168,7 @@ def test_a_job_without_a_log_that_was_tried_again_in_one_second_finishes_last_wi
     assert [each.what for each in story if each.kind == "job"] == [
         "submitted",
         "started for the first time",
-        "left slot1@m; it waits again",
+        "left slot1@m; it is idle again",
         "started again on slot1@m",
         "finished with status 3",
     ]
@@ -215,7 +215,7 @@ def test_a_run_ends_once_though_its_claim_ends_after_it() -> None:
         slot(14.1, "Claimed/Idle", "Claimed/Busy"),
     )
     told = lines([], records=records, QDate=10, JobStartDate=10, JobStatus=2)
-    assert [what for what, *_ in told if "left" in what] == ["left slot1@m; it waits again"]
+    assert [what for what, *_ in told if "left" in what] == ["left slot1@m; it is idle again"]
 
 
 def test_a_job_without_a_log_that_was_held_and_released_did_not_wait_in_between() -> None:
@@ -236,13 +236,13 @@ def test_a_job_that_takes_its_time_to_leave_has_the_order_before_the_eviction() 
         logged((10, SUBMITTED), (10, STARTED), (30, log.JobEvicted(reason="vacated"))),
         decision(12.1, "eviction", "vacate", user="root@m"),
     )
-    assert told[-2:] == [("eviction ordered", "by root"), ("evicted: vacated; it waits again",)]
+    assert told[-2:] == [("eviction ordered", "by root"), ("evicted: vacated; it is idle again",)]
 
 
 def test_a_displaced_job_names_who_gets_its_slot() -> None:
     displaced = decision(12.1, "eviction", "Claimed/Busy to Preempting/Vacating: better match", actor="", user="bob@m")
     told = lines(logged((10, SUBMITTED), (10, STARTED), (12, log.JobEvicted(reason="rank"))), displaced)
-    assert told[-1] == ("evicted: rank; it waits again", "for bob@m, who gets the slot")
+    assert told[-1] == ("evicted: rank; it is idle again", "for bob@m, who gets the slot")
 
 
 def test_a_job_that_a_fetched_one_displaces_names_it_and_the_rank() -> None:
@@ -259,19 +259,19 @@ def test_a_job_that_a_fetched_one_displaces_names_it_and_the_rank() -> None:
 def test_a_job_that_is_held_does_not_wait_again() -> None:
     gone, held = log.JobEvicted(reason="later", code=1), log.JobHeld(reason="later", code=1)
     running = lines(logged((10, SUBMITTED), (10, STARTED), (12, gone), (12, held)))
-    assert running[-2:] == [("left its machine, to be held",), ("put on hold (code 1): later",)]
+    assert running[-2:] == [("left its machine in order to be held",), ("put on hold (code 1): later",)]
     never = lines(logged((10, SUBMITTED), (12, gone), (12, held)))
     assert never == [("submitted",), ("put on hold (code 1): later",)]
 
 
 def test_a_job_that_never_started_was_not_evicted() -> None:
     told = lines(logged((10, SUBMITTED), (12, log.JobEvicted(reason="no such user"))))
-    assert told[-1] == ("not started: no such user; it waits again",)
+    assert told[-1] == ("not started: no such user; it is idle again",)
 
 
 def test_a_retry_names_the_status_and_which_retry_of_how_many() -> None:
     def end(number: int) -> Event:
-        return log.JobEvicted(requeued=ProgramExit(code=number), reason="the job's policy wants it to run again")
+        return log.JobEvicted(requeued=ProgramExit(code=number), reason="the job's policy requires it to run again")
 
     events = logged((10, SUBMITTED), (10, STARTED), (11, end(3)), (12, STARTED), (13, end(4)))
     told = lines(events, JobMaxRetries=5)
@@ -279,11 +279,11 @@ def test_a_retry_names_the_status_and_which_retry_of_how_many() -> None:
         "ended with status 3; it waits for retry 1 of 5 (max_retries)",
         "ended with status 4; it waits for retry 2 of 5 (max_retries)",
     ]
-    assert lines(events)[2][0] == "ended with status 3; it waits to run again, as its policy demands"
+    assert lines(events)[2][0] == "ended with status 3; it waits to run again, as its policy requires"
 
 
 def test_an_eviction_that_is_looked_at_by_itself_is_an_eviction() -> None:
     (evicted,) = logged((100, log.JobEvicted(reason="PREEMPT expression evaluated to True")))
     found = of_event(evicted)
     assert found is not None and found.milestone is Milestone.EVICTED
-    assert found.what == "evicted: PREEMPT expression evaluated to True; it waits again"
+    assert found.what == "evicted: PREEMPT expression evaluated to True; it is idle again"

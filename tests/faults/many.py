@@ -65,11 +65,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=1, metavar="S", help="the first seed (1)")
     parser.add_argument("--count", type=int, default=1000, metavar="N", help="number of seeds (1000)")
     parser.add_argument(
-        "--processes", type=int, default=os.cpu_count() or 1, metavar="N", help="worlds at a time (as many as cores)"
+        "--processes",
+        type=int,
+        default=os.cpu_count() or 1,
+        metavar="N",
+        help="number of worlds to run at a time (default: number of cores)",
     )
     args = parser.parse_args(arguments)
     if not 1 <= args.count <= COUNT_MAX or not 1 <= args.processes <= 256:
-        parser.error(f"--count is from 1 to {COUNT_MAX}, --processes from 1 to 256")
+        parser.error(f"--count must be from 1 to {COUNT_MAX}, and --processes from 1 to 256")
     try:
         return _run(range(args.seed, args.seed + args.count), args.processes)
     except KeyboardInterrupt:
@@ -100,7 +104,7 @@ def _tell(outcome: SeedOutcome, *, in_full: bool) -> None:
     print(outcome)
     for problem in outcome.problems if in_full else ():
         print("    " + problem.rstrip().replace("\n", "\n    "))
-    print(f"    run it again with: {outcome.command}", flush=True)
+    print(f"    rerun it with: {outcome.command}", flush=True)
 
 
 def _summarise(seeds: range, failed: list[int], mishaps: int, transitions: Counter[str], took_s: float) -> None:

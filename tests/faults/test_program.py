@@ -47,7 +47,7 @@ def test_a_seed_that_fails_is_told_with_the_line_that_runs_it_again(
     assert fault_runs.main(["--seed", "5", "--count", "2", "--processes", "1"]) == 1
     said = capsys.readouterr().out
     assert "ZeroDivisionError: in seed 5" in said
-    assert "run it again with: make sim SEED=6 N=1" in said
+    assert "rerun it with: make sim SEED=6 N=1" in said
     assert "FAILED: 2 seeds: 5, 6" in said
 
 

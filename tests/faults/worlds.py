@@ -5,7 +5,7 @@ enough after it for what is left to come right. The seed decides how the machine
 run, what the jobs are like, what administrators order, and what goes wrong.
 
 Once nothing goes wrong any more, all owners leave the machines and every drain is cancelled. Each policy here then lets
-jobs run to their end; `hopeless` names jobs that their policy is right to throw out for ever.
+jobs run to their end; `hopeless` names jobs that their policy is right to throw out forever.
 """
 
 from __future__ import annotations
@@ -189,7 +189,7 @@ def _job(chance: Random, policy: str, number: int, at: float) -> Job:
     if chance.random() < 0.2:
         attributes["JobMaxVacateTime"] = chance.choice((0, 20, 2000))
     if truth.image_kb(truth.run_s) > truth.memory[0][1]:
-        # A user who submits a job that grows beyond measure does not want it started for ever.
+        # A user who submits a job that grows beyond measure does not want it started forever.
         attributes["PeriodicHold"] = parse_expression("JobStatus == 1 && NumVacates > 5")
     if truth.exits_to_save_s is not None:
         attributes["SuccessCheckpointExitCode"] = truth.save_code
@@ -214,7 +214,7 @@ def _truth(chance: Random, *, grows: bool) -> Truth:
         output_s=chance.choice((0.0, 3.0)),
     )
     if grows and chance.random() < 0.12:
-        # Not too soon: a job that is thrown out for ever is started again for ever.
+        # Not too soon: a job that is thrown out forever is started again forever.
         run_s += 3600
         truth = replace(truth, run_s=run_s, memory=((0.0, size), (run_s * 0.5, size), (run_s * 0.8, 3000 * 1024)))
     if chance.random() < 0.1:

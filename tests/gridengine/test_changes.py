@@ -102,9 +102,9 @@ START = start()
         (kinds.CONFIGURATION, "global", 'can\'t delete configuration "global" from list'),
         (kinds.QUOTA_SET, "nosuch", 'denied: resource quota set "nosuch" does not exist'),
     ],
-    ids=lambda value: value.word if isinstance(value, kinds.Kind) else None,
+    ids=lambda value: value.word if isinstance(value, kinds.ObjectKind) else None,
 )
-def test_what_is_needed_cannot_be_deleted(kind: kinds.Kind, name: str, message: str) -> None:
+def test_what_is_needed_cannot_be_deleted(kind: kinds.ObjectKind, name: str, message: str) -> None:
     with pytest.raises(Refused) as caught:
         remove(START, kind, name)
     assert caught.value.problems[0].message == message

@@ -1,4 +1,4 @@
-"""A running Grid Engine is asked, if there is one: recorded answers anew, and values drawn at random.
+"""A running Grid Engine is asked, if there is one: recorded answers again, and values drawn at random.
 
 ROOST_GRIDENGINE_CELL names a program that starts commands in a cell of Grid Engine 8.1.9 with hosts node1 to node3:
 ``PROGRAM run sgehub root -- COMMAND``. Without it these tests are skipped; the recorded answers are compared anyway.

@@ -14,7 +14,7 @@ from roost.gridengine.objects.kinds import KINDS
 from roost.gridengine.objects.rows import rows_of
 from roost.gridengine.objects.scheduler import PARAMETERS, SchedulerConfiguration
 from roost.gridengine.pool.lacking import not_carried_out
-from roost.gridengine.without_effect import CONFIGURATION, HOST, SCHEDULER, USER
+from roost.gridengine.without_effect import CONFIGURATION, SCHEDULER, USER
 from roost.gridengine.without_effect import PARAMETERS as COUNTED
 from tests.gridengine.scheduling.cells import cell
 
@@ -29,7 +29,7 @@ PUT_TOGETHER = {
 }
 #: What the objects' own modules make of an attribute, and the others read.
 READ_BY_OBJECTS = {"week", "year"}
-LISTED = {**CONFIGURATION, **SCHEDULER, **HOST, **USER}
+LISTED = {**CONFIGURATION, **SCHEDULER, **USER}
 ATTRIBUTES = {
     *(one.name for one in CONFIGURED),
     *(row.name for kind in KINDS for row in kind.rows if not row.reported),
@@ -72,12 +72,9 @@ def test_a_new_cell_has_nothing_that_is_missed() -> None:
         ("configurations/global: execd_params KEEP_ACTIVE=1,NOTIFY_KILL=TERM", "execd_params KEEP_ACTIVE "),
         ("schedconf: params PROFILE=1", "params PROFILE "),
         ("schedconf: reprioritize_interval 0:2:0", "reprioritize_interval: "),
-        (
-            "configurations/global: reporting_params reporting=true joblog=true sharelog=0:10:0",
-            "reporting_params sharelog ",
-        ),
-        ("configurations/global: reporting_params accounting=true reporting=true joblog=true sharelog=0:0:0", ""),
-        ("execution/global: report_variables slots", "report_variables: "),
+        ("configurations/global: reporting_params reporting=true monitoring=1", "reporting_params monitoring "),
+        ("configurations/global: reporting_params accounting=true reporting=true joblog=true sharelog=0:10:0", ""),
+        ("execution/global: report_variables slots", ""),
         ("configurations/global: loglevel log_debug", ""),
         ("configurations/global: administrator_mail ann", ""),
         ("schedconf: params MONITOR=0", ""),

@@ -99,7 +99,7 @@ class Pool:
     def try_(self, *words: str, text: str = "", within_s: float = PATIENCE_S) -> subprocess.CompletedProcess[str]:
         """Run a command of Roost; within this process, but for those that begin or end the pool."""
         # Commands of kinds have their options behind the kind.
-        named = 2 if words[0] in ("cell", "explain", "story", "token") else 1
+        named = 2 if words[0] in ("cell", "explain", "pool", "story", "token") else 1
         arguments = [*words[:named], "--home", str(self.home), *words[named:]]
         if words[0] in ("up", "down"):
             command = [*self.inside, sys.executable, "-m", "roost.cli", *arguments]

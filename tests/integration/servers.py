@@ -22,7 +22,7 @@ class Servers:
 
     def __init__(self, place: Path) -> None:
         self._place = place
-        self.ports = _free_ports(6)
+        self.ports = free_ports(6)
         self._running: dict[int, subprocess.Popen[bytes]] = {}
 
     def settings(self, collector: str) -> str:
@@ -68,7 +68,7 @@ class Servers:
             self.kill(number)
 
 
-def _free_ports(count: int) -> list[int]:
+def free_ports(count: int) -> list[int]:
     """Free ports outside the range from which the system chooses, so that servers find theirs free again."""
     range_ = Path("/proc/sys/net/ipv4/ip_local_port_range")
     end = int(range_.read_text().split()[0]) if range_.exists() else 32_768

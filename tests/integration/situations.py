@@ -93,7 +93,7 @@ class Situation:
     cure: Step | tuple[Words, ...] | str = ()
     #: The job's attributes once it is cured.
     cured: Mapping[str, Any] = field(default_factory=lambda: {"JobStatus": 2})
-    #: It must not come about beside others.
+    #: It must not come about next to others.
     alone: bool = False
 
 
@@ -257,7 +257,9 @@ def _give_input(stage: Stage) -> None:
 
 
 def _limited_cluster(stage: Stage) -> None:
-    cluster = stage.pool.submit("max_materialize = 1\nqueue 2", SLEEP)
+    # As of a node of a workflow: all of its jobs are in the queue from the start.
+    nodes = stage.pool.work / "nodes.log"
+    cluster = stage.pool.submit(f'max_materialize = 1\n+DAGManNodesLog = "{nodes}"\nqueue 2', SLEEP)
     stage.others, stage.job = [f"{cluster}.0"], f"{cluster}.1"
     stage.seen(f"{cluster}.0", JobStatus=2)
 
@@ -325,7 +327,7 @@ SITUATIONS: Final = (
     ),
     Situation(
         name="a graphics processor where there is none", job="request_gpus = 1",
-        cause="no-such-resource", says=("any GPUs: do without request_gpus",), remedy="edit", cure=REMEDIES,
+        cause="no-such-resource", says=("any GPUs; remove request_gpus",), remedy="edit", cure=REMEDIES,
     ),
     Situation(
         name="a custom resource that no machine has", job="request_widgets = 2",
@@ -337,7 +339,8 @@ SITUATIONS: Final = (
     ),
     Situation(
         name="a clause of the job that no slot meets", job='requirements = TARGET.Arch == "SPARC"',
-        cause="requirements", says=('rejected by the job: TARGET.Arch == "SPARC"', "leave TARGET.Arch"), remedy="edit",
+        cause="requirements", remedy="edit",
+        says=('rejected by the job: TARGET.Arch == "SPARC"', 'remove TARGET.Arch == "SPARC" from its requirements'),
         cure=REMEDIES,
     ),
     Situation(
@@ -372,7 +375,7 @@ SITUATIONS: Final = (
     ),
     Situation(
         name="more of a concurrency limit than there is", job="concurrency_limits = licence:2",
-        cause="concurrency-limit", says=("Concurrency limit licence is 1, and this job needs 2.",), remedy="limit",
+        cause="concurrency-limit", says=("Concurrency limit licence is 1, but this job needs 2.",), remedy="limit",
         never=("Wait until", *NO_SLOT_HELPS), cure=(("edit", "{job}", "--set", 'ConcurrencyLimits="licence:1"'),),
     ),
     Situation(
@@ -407,7 +410,7 @@ SITUATIONS: Final = (
     # -- users of the slots ----------------------------------------------------------------------------------------
     Situation(
         name="all slots are in use by the same user", alone=True, before=_all_slots_busy, cause="busy",
-        says=("4  would run it, but are in use, and keep their jobs",), never=("JobPrio",),
+        says=("4  would run it, but are in use and keep their jobs",), never=("JobPrio",),
         remedy="wait", cure=_remove_others,
     ),
     Situation(
@@ -439,7 +442,7 @@ SITUATIONS: Final = (
     ),
     Situation(
         name="held by the pool", job="requirements = false\n+Suspicious = true", seen={"JobStatus": 5},
-        says=("code 26", "SYSTEM_PERIODIC_HOLD is the administrator's"), remedy="policy",
+        says=("code 26", "Only the administrator can change SYSTEM_PERIODIC_HOLD"), remedy="policy",
         cure=(("edit", "{job}", "--set", "Suspicious=false", "--set", "Requirements=true"), ("release", "{job}")),
     ),
     Situation(
@@ -449,12 +452,13 @@ SITUATIONS: Final = (
     ),
     Situation(
         name="its interpreter is missing", script="", job="executable = @work@/odd", before=_odd_program,
-        seen={"JobStatus": 5}, says=("Fix what kept its program from starting",), remedy="edit", cure=_mend_program,
+        seen={"JobStatus": 5}, says=("Fix what prevented its program from starting",),
+        remedy="edit", cure=_mend_program,
     ),
     Situation(
         name="it did not make the file that is to be transferred", seen={"JobStatus": 5}, script="exit 0",
         job="transfer_output_files = result\nshould_transfer_files = YES\nwhen_to_transfer_output = ON_EXIT",
-        says=("code 12", "the job did not make the file", "Then `roost release"), remedy="release",
+        says=("code 12", "the job did not create the file", "Then `roost release"), remedy="release",
     ),
     Situation(
         name="an input file is missing", seen={"JobStatus": 5}, alone=True,
@@ -468,20 +472,20 @@ SITUATIONS: Final = (
     # -- times and other places ------------------------------------------------------------------------------------
     Situation(
         name="it is to start later", job=f"deferral_time = {FAR}", cause="deferred",
-        says=("It is to start at", "Wait for its time"), remedy="wait", cure=_later(1),
+        says=("It is due to start at", "Wait until then"), remedy="wait", cure=_later(1),
     ),
     Situation(
         name="its time is past", job="deferral_time = 1000000000", cause="deferral-missed",
-        says=("Its time has passed",), remedy="edit", cure=_later(1),
+        says=("Its start time has passed",), remedy="edit", cure=_later(1),
     ),
     Situation(
         name="a crontab's next time is far",
         job="cron_minute = 0\ncron_hour = 0\ncron_day_of_month = 29\ncron_month = 2",
-        cause="deferred", says=("It is to start at 02-29 00:00:00",), remedy="wait",
+        cause="deferred", says=("It is due to start at 02-29 00:00:00",), remedy="wait",
     ),
     Situation(
         name="as many jobs of its cluster as may are at work", alone=True, cause="materialize-limit",
-        before=_limited_cluster, no_job=True, says=("At most 1 job of its cluster may be at work",),
+        before=_limited_cluster, no_job=True, says=("At most 1 job of its cluster may be in the queue at a time",),
         remedy="wait", cure=_remove_others,
     ),
     Situation(
@@ -496,7 +500,7 @@ SITUATIONS: Final = (
     Situation(
         name="it has a slot, and waits there for its time", alone=True,
         job=f"deferral_time = {FAR}\ndeferral_prep_time = {FAR}",
-        seen={"JobStatus": 2}, says=("Its program does not run there yet", "It is to start at"),
+        seen={"JobStatus": 2}, says=("Its program has not started there yet", "It is due to start at"),
         never=("runs on slot",),
     ),
     Situation(
@@ -507,7 +511,7 @@ SITUATIONS: Final = (
     Situation(
         name="evicted by the owner's PREEMPT", job="+Leave = true", script="trap 'exit 0' TERM; sleep 600 & wait",
         seen={"NumVacates": 1}, ask=("story", "job", "{job}"),
-        says=("PREEMPT is TRUE [", "TARGET.Leave", "evicted: PREEMPT expression evaluated to True; it waits again"),
+        says=("PREEMPT is TRUE [", "TARGET.Leave", "evicted: PREEMPT expression evaluated to True; it is idle again"),
     ),
     Situation(
         name="killed by the owner's KILL", job="+Leave = true\n+Stubborn = true\n+MaxJobRetirementTime = 0",
@@ -531,7 +535,7 @@ SITUATIONS: Final = (
     Situation(
         name="held while it ran", alone=True, seen={"JobStatus": 2, "NumJobStarts": 1},
         after=(("hold", "{job}", "--reason", "pause"),), ask=("story", "job", "{job}"),
-        says=("left its machine, to be held", "put on hold (code 1): pause"), never=("waits again",),
+        says=("left its machine in order to be held", "put on hold (code 1): pause"), never=("idle again",),
     ),
     Situation(
         name="displaced by a job that the machine prefers", alone=True, seen={"JobStatus": 2}, before=_three_busy,
@@ -559,12 +563,12 @@ SITUATIONS: Final = (
         cause="slot-closed", says=("reject", "prolog", "roost reopen"), remedy="repair", cure=_reopened,
     ),
     Situation(
-        name="the machine is drained", before=_drained, cause="drained", says=("its machine is drained: new disks",),
+        name="the machine is drained", before=_drained, cause="drained", says=("its machine is draining: new disks",),
         remedy="repair", cure=REMEDIES, alone=True,
     ),
     Situation(
         name="the machine does not answer", alone=True, seen={"JobStatus": 2}, after=_stop_machine,
-        ask=("explain", "slot", "slot1"), says=("does not answer; this is the last ad that the pool has of it",),
+        ask=("explain", "slot", "slot1"), says=("does not answer; this is based on its last ad in the pool",),
         cure=_wake_machine,
     ),
     # -- the pool's policy -----------------------------------------------------------------------------------------
@@ -590,25 +594,26 @@ SITUATIONS: Final = (
     ),
     Situation(
         name="pinned to a slot that the pool's policy forbids", pool="policy", cause="pool-policy",
-        job="+Pinned = true\nrequirements = TARGET.SlotID == 2", says=("administrator's to change",), remedy="policy",
+        job="+Pinned = true\nrequirements = TARGET.SlotID == 2", remedy="policy",
+        says=("Only the administrator can change the pool's policy",),
         cure=(("edit", "{job}", "--set", "Pinned=false"),),
     ),
     Situation(
         name="the pool's policy on machines", pool="policy", alone=True, before=_sense(Broken=True),
-        cause="pool-policy", says=("kept out by the pool's policy", "NEGOTIATOR_PE_STARTD_ONLY_EXPR"),
+        cause="pool-policy", says=("excluded by the pool's policy", "NEGOTIATOR_PE_STARTD_ONLY_EXPR"),
         remedy="policy", cure=_sense(),
     ),
     # -- partitionable slots ---------------------------------------------------------------------------------------
     Situation(
         name="what is free of a slot is not enough", pool="parts", job="request_memory = 3000", cause="retirement",
         before=_another("request_memory = 2000", JobStatus=2),
-        says=("too little of it is free", "with retirement time left"), never=("Lower request", "Closest"),
+        says=("its free part is too small", "with retirement time left"), never=("Lower request", "Closest"),
         remedy="wait", cure=_remove_others, alone=True,
     ),
     Situation(
         name="all cores of a slot are requested, and others have some", pool="parts", job="request_cpus = 4",
-        cause="retirement", before=_another("request_cpus = 1", JobStatus=2), says=("too little of it is free",),
-        never=("Lower request", "Closest", "policy of its owner"), remedy="wait", cure=_remove_others, alone=True,
+        cause="retirement", before=_another("request_cpus = 1", JobStatus=2), says=("its free part is too small",),
+        never=("Lower request", "Closest", "owner's policy"), remedy="wait", cure=_remove_others, alone=True,
     ),
     Situation(
         name="the whole slot is too small", pool="parts", job="request_memory = 9000", cause="request-too-large",
@@ -617,7 +622,7 @@ SITUATIONS: Final = (
     # -- more of the pool's policy ---------------------------------------------------------------------------------
     Situation(
         name="the pool's policy on submitters", pool="policy", job="accounting_group = evil", cause="pool-policy",
-        says=("keeps its submitter out of matchmaking", "NEGOTIATOR_PE_SCHEDD_ONLY_EXPR = "), remedy="policy",
+        says=("excludes its submitter from matchmaking", "NEGOTIATOR_PE_SCHEDD_ONLY_EXPR = "), remedy="policy",
         never=("Lower request",),
     ),
     Situation(

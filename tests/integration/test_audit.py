@@ -1,4 +1,4 @@
-"""A real pool's decisions: on record with who and why, exported, and those of a policy on trial beside them."""
+"""A real pool's decisions: on record with who and why, exported, and those of a policy on trial besides them."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_every_kind_of_decision_is_on_record(pool: Pool) -> None:
     assert {each["effect"] for each in tried.values()} == {"would-discard"}
     assert set(tried) == {f"students.{user_name()}", ""}
     shown = pool("audit", "diff")
-    assert "It would keep out of matchmaking:" in shown
+    assert "It would exclude from matchmaking:" in shown
     assert "  1  slot\n" in shown
     lines = pool("audit", "export").splitlines()
     assert len({json.loads(line)["id"] + json.loads(line)["origin"] for line in lines}) == len(lines)
@@ -90,7 +90,7 @@ def _explained(pool: Pool, student: int, held: int) -> None:
     assert done.returncode == 1
     for wanted in (
         "The last matchmaking cycle, at ", forbidden, "(NEGOTIATOR_PE_RESOURCE_EXPR)",
-        "roost.config:", "Fair share, the lower priority first:", "this job's", "What would help:",
+        "roost.config:", "Fair share, lowest priority value first:", "this job's", "What would help:",
     ):  # fmt: skip
         assert wanted in done.stdout
 
@@ -112,8 +112,8 @@ def _foolish_questions(pool: Pool) -> None:
     for words, said in (
         (("--kind", "fun"), "'fun' is not a valid kind of decision: discard, veto"),
         (("--job", "x"), "'x' is neither a job (12.0) nor a cluster (12)"),
-        (("--since", "yesterday"), "--since is 'yesterday': write how long ago"),
-        (("-n", "-1"), "-n is a number of decisions, 0 for all"),
+        (("--since", "yesterday"), "--since is 'yesterday'; write an age (90s, 30m, 2h, 3d) or a time"),
+        (("-n", "-1"), "-n must be a number of decisions, or 0 for all"),
     ):
         done = pool.try_("audit", *words)
         assert (done.returncode, done.stdout) == (2, "")

@@ -56,7 +56,7 @@ def test_numbers_of_jobs_go_on_where_the_other_system_left_off(start: Callable[.
     assert (refused.returncode, refused.stdout) == (2, "")
     assert "jobseqnum: 'many' is not a job number" in refused.stderr
     (dump / "jobseqnum").write_text("4711\n")
-    assert "new jobs have numbers above 4711\n" in pool("cell", "import", str(dump))
+    assert "new jobs are numbered above 4711\n" in pool("cell", "import", str(dump))
     pool.kill("schedd")
     eventually(lambda: pool.try_("queue").returncode == 0, "the queue answers")
     assert pool.submit("hold = true", "true") == 4712

@@ -120,6 +120,7 @@ def test_bad_requests_have_grid_engines_words(site: CheckpointSite) -> None:
 
     assert 'job rejected: the requested checkpointing environment "nosuch" does not exist' in said("-ckpt", "nosuch")
     assert "checkpointing denied" in said("-c", "m")
+    assert 'job rejected: checkpointing with "-c n" requested' in said("-c", "sn")
     assert 'job rejected: checkpointing with "-c n" requested' in said("-ckpt", "userdefined", "-c", "nsx")
     assert said("-c", "q") == "qsub: -c specifier invalid\n"
     job = site.grid.qsub("-h", "-ckpt", "userdefined", "-b", "y", "true")

@@ -27,6 +27,7 @@ def test_only_interactive_queues_take_immediate_jobs(start: Callable[..., Pool],
     desk("qsub", "-now", "y", "-b", "y", "sleep", "0")
     # Each machine starts one after another, and the job is no less immediate.
     desk("qsub", "-now", "y", "-t", "1-3", "-b", "y", "sleep", "0")
+    eventually(lambda: not desk("qstat").out, lambda: desk("qstat").out)
     desk("qsub", "-now", "y", "-pe", "make", "2", "-b", "y", "sleep", "0")
     job = desk.qsub("-b", "y", "true")
     why = "because it is not of type batch"

@@ -29,9 +29,13 @@ def cell(
     complexes: str = "",
     glob: str = "",
     hosts: tuple[str, ...] = (),
+    report_s: int = 40,
     **queue: str,
 ) -> None:
-    """Give a pool a cell with all.q on the machine of the pool, and on further hosts."""
+    """Give a pool a cell with all.q on the machine of the pool, and on further hosts.
+
+    A job that is rescheduled waits for two reports of its host.
+    """
     from roost.gridengine.cell import new_cell, write_cell
 
     host = node(pool)
@@ -47,6 +51,8 @@ def cell(
         )
     files["cqueues/all.q"] = queue_text(slots=str(slots), **queue)
     files["schedconf"] = files["schedconf"].replace("0:0:15", "0:0:1")
+    settings = files["configurations/global"]
+    files["configurations/global"] = settings.replace("00:00:40", f"00:00:{report_s:02d}", 1)
     for name, text in files.items():
         (place / name).parent.mkdir(parents=True, exist_ok=True)
         (place / name).write_text(text)
@@ -81,6 +87,27 @@ def most_at_once(path: Path) -> int:
         running += 1 if line == "+" else -1
         most = max(most, running)
     return most
+
+
+def test_tasks_follow_on_a_claim_until_a_job_of_higher_priority_waits(
+    start: Callable[..., Pool], tmp_path: Path
+) -> None:
+    pool = start(PARTITIONABLE, cpus=1)
+    cell(pool, tmp_path / "cell", slots=1)
+    cluster = pool.submit("queue 12", "true")
+    pool.wait(cluster)
+    # A part that is cut for a claim has a number of its own.
+    claims = {pool.job(f"{cluster}.{number}")["LastRemoteHost"] for number in range(12)}
+    assert len(claims) < 6, claims
+
+    log, gate = tmp_path / "log", tmp_path / "gate"
+    log.touch()
+    low = pool.submit("priority = -100\nqueue 3", f"echo low >> {log}; {SLEEP.format(gate)}")
+    eventually(log.read_text, "a task runs")
+    high = pool.submit("", f"echo high >> {log}")
+    gate.touch()
+    pool.wait(low, high)
+    assert log.read_text().split() == ["low", "high", "low", "low"]
 
 
 def explained(pool: Pool, job: str) -> dict[str, Any]:
@@ -135,8 +162,8 @@ def test_what_a_cell_cannot_do_is_refused_or_explained(start: Callable[..., Pool
     asking = "executable = /bin/true\ncell_resources = h_vmem=1G\nqueue\n"
     refused = pool.try_("submit", text=asking)
     assert refused.returncode != 0
-    assert "the pool has no Grid Engine cell, and the job asks for CellResources" in refused.stderr
-    assert pool("cell", "queues") == "the pool has no queue instances; `roost cell import` gives it a cell\n"
+    assert "the pool has no Grid Engine cell, but the job requests CellResources" in refused.stderr
+    assert pool("cell", "queues") == "the pool has no queue instances; import a cell with `roost cell import`\n"
     held = pool.submit("hold = true", "true")
     edited = pool.try_("edit", f"{held}.0", "--set", 'CellResources="h_rt=60"')
     assert edited.returncode != 0 and "the pool has no Grid Engine cell" in edited.stderr
@@ -188,7 +215,7 @@ def test_what_a_cell_cannot_do_is_refused_or_explained(start: Callable[..., Pool
             lambda cluster=cluster, words=words: any(words in each for each in why(pool, f"{cluster}.0")),
             lambda cluster=cluster: str(explained(pool, f"{cluster}.0")),
         )
-    assert "The scheduling run of the cell (revision 1) at " in pool.try_("explain", "job", f"{two}.0").stdout
+    assert "The cell's scheduling run (revision 1) at " in pool.try_("explain", "job", f"{two}.0").stdout
 
 
 def test_licences_are_not_exceeded_when_daemons_die(start: Callable[..., Pool], tmp_path: Path) -> None:

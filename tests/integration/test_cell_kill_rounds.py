@@ -10,15 +10,17 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from tests.cli.gridengine.kit import Desk
 from tests.integration.kill_rounds import _back as back
-from tests.integration.kit import Pool, eventually
+from tests.integration.kit import CommandFailed, Pool, eventually
 from tests.integration.servers import Servers
-from tests.integration.test_cell_jobs import PARTITIONABLE
+from tests.integration.test_cell_jobs import PARTITIONABLE, task
 from tests.integration.test_cell_parallel import Machines, Two, all_used, claimed, machines, several
 
 __all__ = ["machines"]
@@ -135,3 +137,68 @@ def test_nothing_is_lost_and_no_gang_is_half_started(machines: Machines, servers
     assert list(load.wrong()) == []
     tasks = sum(tasks for tasks, _ in load.jobs.values())
     print(f"{ROUNDS} rounds, {len(load.jobs)} jobs with {tasks} tasks, each started and ended once", flush=True)
+
+
+#: Licences of the cell, one for each slot.
+_LICENCES = 20
+#: A task tells which process it is and how many slots it has, and ends when it may.
+_LIVES = (
+    "echo $$ ${{NSLOTS:-1}} > {live}/$JOB_ID.${{SGE_TASK_ID:-undefined}}\n"
+    "while [ ! -e {live}/end.$JOB_ID ]; do sleep 0.1; done"
+)
+
+
+def ledgers(two: Two, live: Path) -> dict[str, float]:
+    """The slots in use by what the queue, the cell's instances, the machines, licences and processes say."""
+    running = [row for row in two.pool.jobs() if row["JobStatus"] == 2]
+    tasks = [task(row) for row in running]
+    offered = Desk(two.pool)("qhost", "-F", "licence", "-h", "global", status=None).out
+    left = re.search(r"gc:licence=([0-9.]+)", offered)
+    processes = [path.read_text().split() for path in live.glob("*.*") if not path.name.startswith("end")]
+    # A daemon that has just started may not know of the cell yet: then nothing agrees.
+    rows = json.loads(two.pool.try_("cell", "queues", "--json").stdout or "[]")
+    return {
+        "queue": sum(each.get("AllSlots", each["Slots"]) for each in tasks),
+        "instances": sum(row["used"] for row in rows) if rows else -2,
+        "machines": claimed(two.pool),
+        "licences": _LICENCES - float(left[1]) if left else -1,
+        "processes": sum(int(slots) for pid, slots in filter(None, processes) if Path(f"/proc/{pid}").exists()),
+    }
+
+
+@several
+def test_every_ledger_agrees_with_what_runs_after_each_step(machines: Machines, tmp_path: Path) -> None:
+    """Submissions, ends, removals, changes of the cell and kills, drawn at random."""
+    two = machines(PARTITIONABLE, complexes="licence lic INT <= YES YES 0 0", glob=f"licence={_LICENCES}")
+    dice, live = random.Random(SEED), tmp_path / "live"
+    live.mkdir()
+    jobs: list[int] = []
+
+    def agree() -> bool:
+        try:
+            return len(set(ledgers(two, live).values())) == 1
+        except CommandFailed:
+            # A daemon is not there again yet.
+            return False
+
+    steps = ["submit", "submit", "schedd", "end", "node", "submit", "edit", "remove", "central", "second"]
+    steps += [dice.choice(steps) for _ in range(max(0, ROUNDS - len(steps)))]
+    for step in steps:
+        match step:
+            case "submit":
+                text = dice.choice(("queue 3", "cell_parallel = fill 2-3", "cell_parallel = two 4"))
+                jobs.append(two.pool.submit(f"cell_resources = licence=1\n{text}", _LIVES.format(live=live)))
+            case "end" if jobs:
+                (live / f"end.{jobs.pop(dice.randrange(len(jobs)))}").touch()
+            case "remove" if jobs:
+                two.pool("rm", str(jobs.pop(dice.randrange(len(jobs)))))
+            case "edit":
+                Desk(two.pool)("qconf", "-mattr", "queue", "slots", dice.choice("345"), "all.q")
+            case "schedd" | "central" | "node" | "second":
+                kill(two, step)
+        eventually(agree, lambda step=step: f"after {step}: {ledgers(two, live)}")  # type: ignore[misc]
+    assert ledgers(two, live)["queue"] > 0 or not jobs
+    for job in jobs:
+        (live / f"end.{job}").touch()
+    two.pool.wait(*jobs)
+    eventually(lambda: set(ledgers(two, live).values()) == {0}, lambda: str(ledgers(two, live)))

@@ -12,7 +12,7 @@ from tests.cli.gridengine.kit import Desk
 from tests.integration.kit import Pool, eventually
 from tests.integration.test_cell_jobs import cell, node
 
-#: Says what the file beside it has, and notes that it was started.
+#: Says what the file next to it has, and notes that it was started.
 SENSOR = """\
 #!/bin/sh
 echo $$ >> {place}/started

@@ -167,7 +167,7 @@ def test_methods_that_fail_or_hang_are_told_and_bounded(site: Site) -> None:
     site.queue(suspend_method=f"{path} bad", terminate_method=f"{path} hang")
     job, _ = site.trap()
     site.grid("qmod", "-sj", str(job))
-    eventually(lambda: "suspend_method: it ended with status 3: oops" in site.pool.logs(), "the daemon tells")
+    eventually(lambda: "suspend_method: it exited with status 3: oops" in site.pool.logs(), "the daemon tells")
     assert site.state(job) == "s"
     began = time.monotonic()
     site.grid("qdel", str(job))

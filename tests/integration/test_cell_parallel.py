@@ -230,6 +230,7 @@ def test_programs_of_the_environment_before_and_after_the_job(start: Start, tmp_
     eventually(lambda: claimed(pool) == 0, "all slots of the machine are free again")
 
 
+@several
 def test_a_job_keeps_what_it_has_of_the_cell_while_its_machine_is_silent(
     servers: Servers, start: Start, tmp_path: Path
 ) -> None:

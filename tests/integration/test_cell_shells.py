@@ -116,9 +116,12 @@ def test_a_command_without_a_shell_is_found_by_the_path_of_its_job(start: Callab
 
 def test_a_script_says_by_its_status_that_it_is_tried_again_or_held(start: Callable[..., Pool], tmp_path: Path) -> None:
     pool = start()
-    cell(pool, tmp_path / "cell")
+    cell(pool, tmp_path / "cell", report_s=1)
     grid, once = Desk(pool), tmp_path / "once"
     again = grid.qsub(str(grid.script("again.sh", f"[ -e {once} ] && exit 0", f"touch {once}", "exit 99")))
+    # Where it has run it does not run again before two reports of the host.
+    why = f'cannot run on host "{node(pool)}" until clean up of a previous run has finished'
+    eventually(lambda: why in grid("qstat", "-j", str(again)).out, lambda: grid("qstat", "-j", str(again)).out)
     held = grid.qsub(str(grid.script("held.sh", "exit 100")))
     # Jobs of `roost submit` end with any status.
     plain = pool.submit("", "exit 100")

@@ -263,7 +263,7 @@ def test_tasks_start_tasks_on_every_host_of_their_job(machines: Callable[..., Tw
     """
     job = pool.submit(OUT + "cell_parallel = two 6", script)
     eventually(lambda: pids.exists() and pids.read_text().strip(), lambda: (pool.work / "err").read_text())
-    # The machine of the task that asks, and that of the job's master, start anew: its tasks go on.
+    # The machine of the task that asks, and that of the job's master, start again: its tasks go on.
     for each in (second, pool):
         each.kill("node")
         eventually(lambda: claimed(pool) == 6, "the machine is back")
@@ -368,6 +368,31 @@ def test_a_task_that_dies_ends_its_job_and_one_without_a_caller_ends(one: Callab
         echo ended
     """
     assert run(pool, "cell_parallel = free 2", script)[0] == "ended\n"
+
+    # A caller that is gone before it has asked what its task prints.
+    pid.unlink()
+    dies = tmp_path / "dies.py"
+    dies.write_text(
+        f"""
+        import os, pathlib
+        from roost.cli.gridengine import inheriting
+        from roost.cli.gridengine.entry import main
+
+        def dies(*asked):
+            while not pathlib.Path("{pid}").exists() or not pathlib.Path("{pid}").read_text():
+                pass
+            os._exit(9)
+
+        inheriting._relay = dies
+        main("qrsh", ["-inherit", "{host}", "echo $$ > {pid}; sleep 1000"])
+        """.replace("\n        ", "\n")
+    )
+    script = f"""
+        env PYTHONPATH={ROOT / "src"} {sys.executable} {dies}; echo $?
+        while [ -e /proc/$(cat {pid}) ]; do sleep 0.05; done
+        echo ended
+    """
+    assert run(pool, "cell_parallel = free 2", script)[0] == "9\nended\n"
 
 
 def test_only_a_process_of_a_job_whose_environment_allows_it_starts_tasks(one: Callable[..., Pool]) -> None:

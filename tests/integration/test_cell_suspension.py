@@ -81,7 +81,7 @@ def apply(pool: Pool, place: Path, **files: str) -> None:
 
 
 def two_queues(pool: Pool, place: Path, **high: str) -> None:
-    """low.q and high.q beside all.q; `high` are values of high.q."""
+    """low.q and high.q next to all.q; `high` are values of high.q."""
     cell(pool, place)
     apply(
         pool,

@@ -84,7 +84,7 @@ def test_the_department_runs_and_its_projects_get_their_shares(
         assert accounts[name]["total"]["cpu"] >= counts[name] * 0.5 - 1
         assert accounts[name]["user"] == user_name() and accounts[name]["department"] == "staff"
         assert 0 < accounts[name]["recent"]["cpu"] <= accounts[name]["total"]["cpu"]
-    assert pool("cell", "clear-usage") == "the usage of 2 accounts is forgotten\n"
+    assert pool("cell", "clear-usage") == "the usage of 2 accounts was cleared\n"
     assert usage(pool) == {}
 
 

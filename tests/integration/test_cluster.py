@@ -48,10 +48,10 @@ def test_servers_that_refuse_or_are_away_are_told_of_before_daemons_wait_for_the
 
     url = servers.urls.split()[0]
     assert of(url) == ""
-    with pytest.raises(HomeError, match=r"refuse node as 'pool'.*/etc/nats\.json"):
+    with pytest.raises(HomeError, match=r"reject node as user 'pool'.*/etc/nats\.json"):
         of(url, "wrong")
     servers.kill(0)
-    assert "none of nats://127.0.0.1:" in of(url)
+    assert "cannot reach any of nats://127.0.0.1:" in of(url)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can have machines of several names")

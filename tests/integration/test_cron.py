@@ -150,4 +150,4 @@ def test_a_machine_without_processors_starts_with_the_feature_and_a_failing_inve
     done = other.try_("up", "-d")
     other.try_("down", "--fast")
     assert done.returncode != 0
-    assert "ended with status 3: no card" in done.stdout + done.stderr + other.logs()
+    assert "exited with status 3: no card" in done.stdout + done.stderr + other.logs()

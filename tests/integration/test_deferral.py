@@ -45,7 +45,7 @@ def test_a_job_of_a_crontab_takes_its_slot_for_the_next_minute_and_a_bad_one_is_
     wrong = pool.submit("cron_hour = 7\ncron_minute = 0-59,70", script="exit 0")
     held = pool.seen(f"{wrong}.0", JobStatus=5)
     assert held["HoldReasonCode"] == 25
-    assert held["HoldReason"].startswith("CronMinute = 0-59,70: '70' is not within 0 to 59")
+    assert held["HoldReason"].startswith("CronMinute = 0-59,70: '70' is not in the range 0 to 59")
     waiting = pool.seen(f"{every}.0", JobState="Deferred")
     assert waiting["JobStatus"] == 2 and waiting["ScheddInterval"] == 300
     # The next full minute from when it was given a slot, and the one after where it came too late to that one.

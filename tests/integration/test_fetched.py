@@ -78,19 +78,19 @@ def test_each_slot_has_its_own_source_and_a_hung_crashing_or_babbling_one_blocks
             for word in (
                 "took longer than 1 s and was killed",
                 "printed more than 1048576 bytes and was killed",
-                "what it printed is not an ad",
-                "was killed by signal 11; taken as no work",
-                f"everybody may write to {hooks.place}/open (chmod o-w)",
+                "its output is not an ad",
+                "was killed by signal 11; treated as no work",
+                f"{hooks.place}/open is world-writable (chmod o-w)",
             )
         )
 
     eventually(said, f"the complaints in {log}")
     # Whoever asks about the slot hears it, too.
     slots = {keyword: f"slot{number}" for number, keyword in enumerate(bad, 2)}
-    for keyword, problem in (("NOAD", "what it printed is not an ad"), ("CRASH", "was killed by signal 11")):
+    for keyword, problem in (("NOAD", "its output is not an ad"), ("CRASH", "was killed by signal 11")):
         explained = " ".join(pool("explain", "slot", slots[keyword]).split())
         # The hook may be running again by now.
-        assert re.search(f"Nothing came of (it|the call before): .*{problem}", explained), explained
+        assert re.search(f"(It|The previous call) brought no job: .*{problem}", explained), explained
     eventually(lambda: [line.split()[3] for line in hooks.told("reply")] == ["slot1", "slot1"], "the replies")
     # The hung hook goes with its daemon, or the end of the pool would find it.
 
@@ -165,7 +165,7 @@ def test_hooks_of_a_queues_job_are_told_how_it_ended(start: Callable[..., Pool],
     assert (ad["HoldReasonCode"], ad["HoldReasonSubCode"]) == (19, 7) and "as asked" in ad["HoldReason"]
     expected = {"well", "killed", "held", "removed", "again"}
     eventually(lambda: expected <= {line.split()[2] for line in hooks.told("exit")}, "ends")
-    # The first of each: one that is begun anew may have another.
+    # The first of each: one that is started over may have another.
     told = [line.split() for line in reversed(hooks.told("exit"))]
     ends = {words[2]: " ".join(words[1:2] + words[5:]) for words in told}
     assert ends["well"] == "exit ExitCode=4 ExitSignal="

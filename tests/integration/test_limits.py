@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import tempfile
@@ -24,7 +25,7 @@ def test_submissions_beyond_a_user_s_limit_are_refused_until_the_limit_is_higher
     refused = pool.try_("submit", text=SLEEPERS.format("accounting_group_user = other\naccounting_group = b", 2))
     assert refused.returncode != 0
     assert "Number of submitted jobs would exceed MAX_JOBS_PER_OWNER = 3: " in refused.stderr
-    assert "has 2 jobs in the queue and submits 2" in refused.stderr
+    assert "already has 2 jobs in the queue and is submitting 2" in refused.stderr
     assert len(pool.jobs()) == 2
     config = pool.home / "roost.config"
     config.write_text(config.read_text().replace("PER_OWNER = 3", "PER_OWNER = 4"))
@@ -95,13 +96,13 @@ def test_a_daemon_that_dies_waits_as_the_backoff_says(start: Callable[..., Pool]
     assert time.monotonic() - died >= 2.0
     told = log.read_text()
     assert f" INFO roost.master: schedd is process {before}\n" in told
-    assert "Z INFO roost.master: schedd ended with signal SIGKILL; starting it again in 3 s: see " in told
+    assert "Z INFO roost.master: schedd was killed by SIGKILL; restarting it in 3 s; see " in told
     config = pool.home / "roost.config"
     config.write_text(config.read_text().replace(str(log), f"{log}2"))
     eventually(lambda: pool.try_("reconfig").returncode == 0, "the queue is still starting")
     pool.kill("central")
-    eventually(lambda: "central ended with signal SIGKILL" in Path(f"{log}2").read_text())
-    assert "central ended" not in log.read_text()
+    eventually(lambda: "central was killed by SIGKILL" in Path(f"{log}2").read_text())
+    assert "central was killed" not in log.read_text()
 
 
 def test_logs_are_where_and_as_long_as_the_configuration_says(start: Callable[..., Pool], tmp_path: Path) -> None:
@@ -131,7 +132,7 @@ def test_users_whom_a_list_denies_are_refused_and_a_list_of_hosts_is(start: Call
     config = pool.home / "roost.config"
     config.write_text(config.read_text().replace("DENY_WRITE = *", "DENY_WRITE = *.example.org"))
     assert "DENY_WRITE: *.example.org is a host" in pool.try_("reconfig").stderr
-    assert pool.try_("submit", text=SLEEPERS.format("", 1)).returncode != 0, "the configuration stays as it was"
+    assert pool.try_("submit", text=SLEEPERS.format("", 1)).returncode != 0, "the configuration is unchanged"
     config.write_text(config.read_text().replace("DENY_WRITE = *.example.org", "DENY_WRITE = mallory@*"))
     pool("reconfig")
     pool("submit", text=SLEEPERS.format("hold = true", 1))
@@ -141,8 +142,15 @@ def test_jobs_whose_files_take_turns_all_end_with_their_output(start: Callable[.
     pool = start("MAX_CONCURRENT_UPLOADS = 1\nMAX_CONCURRENT_DOWNLOADS = 1\n", cpus=4)
     for number in range(4):
         (pool.work / f"in{number}").write_text(f"{number}" * 2_000_000)
-    text = "should_transfer_files = YES\ntransfer_input_files = in$(Process)\noutput = out$(Process)\nqueue 4"
-    pool.wait(pool.submit(text, "cat in?"))
+    text = "should_transfer_files = YES\ntransfer_input_files = in$(Process)\noutput = out$(Process)\nlog = log\n"
+    pool.wait(pool.submit(f"{text}queue 4", "cat in?"))
+    log = (pool.work / "log").read_text()
+    for number in range(4):
+        stages = re.findall(rf"^040 \(\d+\.00{number}\.000\) \S+ \S+ (.*)\n(.*)$", log, re.MULTILINE)
+        for (stage, _), (after, more) in itertools.pairwise(stages):
+            if stage.startswith("Entered queue to transfer "):
+                assert after == stage.replace("Entered queue to transfer", "Started transferring")
+                assert re.fullmatch(r"\tSeconds spent in queue: \d+", more)
     for number in range(4):
         assert (pool.work / f"out{number}").read_text() == f"{number}" * 2_000_000
 

@@ -70,7 +70,7 @@ def test_a_command_whose_other_daemon_is_killed_says_so_soon(
     start: Callable[..., Pool], request_: Request[object], who: str
 ) -> None:
     said = _killed_over(start(), request_)
-    assert said.startswith(who) and "was restarted before it answered" in said and "look before you say it" in said
+    assert said.startswith(who) and "was restarted before it answered" in said and "check before you repeat it" in said
 
 
 @pytest.mark.parametrize("request_", [central.Cycle(), machine.Ads(), queue.Summary()])

@@ -60,10 +60,10 @@ def test_a_job_above_its_limit_is_tried_again_with_more(start: Start, base: str)
     )
     pool.wait(listed)
     assert (pool.work / "listed").read_text() == "ate\n"
-    evictions = [line for line in (pool.work / "listed.log").read_text().splitlines() if "next with" in line]
+    evictions = [line for line in (pool.work / "listed.log").read_text().splitlines() if "the next run uses" in line]
     assert [line.rpartition("; ")[2] for line in evictions] == [
-        "next with RequestMemory = 128 MB",
-        "next with RequestMemory = 512 MB",
+        "the next run uses RequestMemory = 128 MB",
+        "the next run uses RequestMemory = 512 MB",
     ]
     # 64, 96 and 100 MB were not enough, and there is no more to try.
     ad = pool.seen(f"{added}.0", JobStatus=5)

@@ -18,12 +18,12 @@ def test_a_machine_goes_on_after_a_job_that_leaves_what_has_no_name_in_utf_8(sta
     pool = start(cpus=1)
     job = pool.submit(f"{_TRANSFER}transfer_output_files = d\n", script="mkdir d; mkfifo $(printf 'd/a\\377')")
     held = pool.seen(f"{job}.0", JobStatus=5)
-    assert held["HoldReason"].endswith(r"d/a\xff is neither file nor directory")
+    assert held["HoldReason"].endswith(r"d/a\xff is neither a file nor a directory")
     pool.wait(pool.submit("", script="exit 0"))
 
 
 def test_files_with_odd_names_are_moved_like_others(start: Start) -> None:
-    """Their jobs waited for their input for ever."""
+    """Their jobs waited for their input forever."""
     pool = start()
     (pool.work / "in").mkdir()
     for name, text in ((_ODD, "odd"), (r"a\xff", "plain"), ("b", "b")):

@@ -50,11 +50,11 @@ def test_static_slots_go_from_two_to_four_to_one_around_jobs_that_run(start: Sta
     for job in (2, 3):
         pool.seen(f"{cluster}.{job}", JobStatus=2)
     told = _reconfigured(pool, f"{_TYPED}1")
-    assert "slot4@" in told and "takes no further job and vanishes once it is free" in told
+    assert "slot4@" in told and "accepts no further jobs and is deleted once it is free" in told
     surplus = {f"slot{number}": "the configuration has fewer slots of its type" for number in (2, 3, 4)}
     eventually(lambda: _leaving(pool) == surplus)
     assert {row["Requirements"]["expr"] for name, row in _slots(pool).items() if name in surplus} == {"false"}
-    assert "vanishes once it is free" in pool("explain", "slot", "slot4")
+    assert "is deleted once it is free" in pool("explain", "slot", "slot4")
     _killed(pool)
     where = {pool.job(f"{cluster}.{job}")["RemoteHost"].partition("@")[0]: job for job in range(4)}
     assert sorted(where) == ["slot1", "slot2", "slot3", "slot4"]
@@ -97,8 +97,8 @@ def test_an_impossible_layout_is_refused_whole(start: Start) -> None:
         file.write(f"{_TYPED}5\nSTARTD_ATTRS = Room\nRoom = 7\n")
     refused = pool.try_("reconfig")
     assert refused.returncode == 2
-    assert "node keeps its configuration" in refused.stderr
-    assert "slot of type 1 number 5 of 5 cannot be made" in refused.stderr
+    assert "node keeps its previous configuration" in refused.stderr
+    assert "slot of type 1 number 5 of 5 cannot be created" in refused.stderr
     assert "number 5 of 5" in (pool.home / "log" / "node.log").read_text()
     slots = _slots(pool)
     assert set(slots) == {"slot1", "slot2"} and "Room" not in slots["slot1"]
@@ -107,5 +107,5 @@ def test_an_impossible_layout_is_refused_whole(start: Start) -> None:
 def test_other_cores_and_the_slots_for_them_wait_for_a_restart(start: Start) -> None:
     pool = start("NUM_SLOTS = 2", cpus=2)
     told = _reconfigured(pool, "NUM_CPUS = 4\nNUM_SLOTS = 4")
-    assert "NUM_CPUS, NUM_SLOTS count from the next start" in told
+    assert "NUM_CPUS, NUM_SLOTS take effect at the next start" in told
     assert set(_slots(pool)) == {"slot1", "slot2"}

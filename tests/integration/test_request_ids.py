@@ -34,7 +34,9 @@ def test_a_job_is_followed_from_its_submission_to_its_end_by_one_id(shared: Pool
         assert any(re.search(r"-> Claimed/Busy \(11: activation\)", line) for line in machine), machine
     # A claim that the first job leaves may be used again by the second, without a match of its own.
     matched = lines(shared, "central", ids[0])
-    assert re.fullmatch(rf"\S+ is matched with \S+ for job {first}\.0 or one like it \[{ids[0]}\]", matched[0]), matched
+    assert re.fullmatch(
+        rf"\S+ was matched with \S+ for job {first}\.0 or an equivalent one \[{ids[0]}\]", matched[0]
+    ), matched
 
 
 def test_a_request_that_ends_a_run_is_in_the_log_of_its_machine(shared: Pool) -> None:
@@ -42,7 +44,7 @@ def test_a_request_that_ends_a_run_is_in_the_log_of_its_machine(shared: Pool) ->
     shared.seen(f"{number}.0", JobStatus=2)
     shared("rm", str(number))
     submission = shared.job(f"{number}.0")["SubmitRequestId"]
-    order = rf"run \S+ of \S+ is to end: remove \[{submission}, by ([0-9a-f]{{8}})\]"
+    order = rf"run \S+ of \S+ must end: remove \[{submission}, by ([0-9a-f]{{8}})\]"
     told = eventually(lambda: re.findall(order, _text(shared, "node")))
     assert f"request {told[-1]} of " in _text(shared, "schedd")
     assert told[-1] != submission
@@ -103,11 +105,11 @@ def test_a_job_is_followed_through_all_logs_and_the_audit_trail(shared: Pool) ->
     assert [line.rpartition(" [")[2] for line in decided] == [f"{submission}, by {each}]" for each in orders]
     assert len([line for line in queue if " begins on " in line]) == 3
     assert any(f"by {orders[0]}]" in line and "ended: hold" in line for line in queue)
-    assert any(f"by {orders[0]}]" in line and "is to end: hold" in line for line in node)
+    assert any(f"by {orders[0]}]" in line and "must end: hold" in line for line in node)
     for each, ending in ((orders[2], "evict"), (orders[3], "remove")):
         assert any(f"by {each}]" in line and f"ended: {ending}" in line for line in lines(shared, "schedd", submission))
         assert any(f"by {each}]" in line and "-> " in line for line in node), node
-    assert any("is matched with" in line for line in lines(shared, "central", submission))
+    assert any("was matched with" in line for line in lines(shared, "central", submission))
     assert all(f"request {each} of " in "".join(lines(shared, "schedd", each)) for each in orders)
     told = json.loads(shared("story", "job", job, "--json"))
     assert {each["request"] for each in told} >= {submission, *orders}

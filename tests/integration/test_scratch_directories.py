@@ -26,7 +26,7 @@ def _own(directory: Path) -> Path:
 
 @pytest.mark.parametrize("daemon_is_there", [True, False])
 def test_a_job_whose_scratch_directory_is_removed_is_held(start: Callable[..., Pool], daemon_is_there: bool) -> None:
-    """Where the daemon had been away, the job was told as running for ever after its end."""
+    """Where the daemon had been away, the job was told as running forever after its end."""
     pool = start()
     (pool.work / "in").write_text("moved\n")
     job = pool.submit(f"arguments = {pool.work}\n{_TRANSFER}", script=_WAITS)
@@ -110,7 +110,7 @@ def test_an_execute_directory_that_cannot_be_used_is_refused(
     pool = Pool(tmp_path / "pool", f"EXECUTE = {tmp_path}/missing\nSLOT2_EXECUTE = here\n")
     assert main(["config", "check", "-c", str(pool.home / "roost.config")]) == 1
     text = capsys.readouterr().out
-    assert "missing does not exist; make the directory, or name another" in text
+    assert "missing does not exist; create the directory, or name another" in text
     assert "SLOT2_EXECUTE = here is not an absolute path" in text
     try:
         refused = pool.try_("up", "-d")

@@ -59,7 +59,7 @@ def test_prolog_and_epilog_decide_what_becomes_of_job_and_slot(start: Callable[.
     # The scripts of a job are in the log under the id that follows it through all logs.
     log, request = (pool.home / "log" / "node.log").read_text(), pool.job(f"{first}.0")["SubmitRequestId"]
     for point, path in (("prolog", place / "prolog"), ("epilog", place / "epilog")):
-        assert re.search(rf"{first}\.0#\S+ \[{request}\]: the {point} {path} ended with status 0", log)
+        assert re.search(rf"{first}\.0#\S+ \[{request}\]: the {point} {path} exited with status 0", log)
     for code, cluster in held.items():
         ad = pool.seen(f"{cluster}.0", JobStatus=5)
         assert (ad["HoldReasonCode"], ad["HoldReasonSubCode"]) == (code, 100)
@@ -69,9 +69,9 @@ def test_prolog_and_epilog_decide_what_becomes_of_job_and_slot(start: Callable[.
     sent_back = pool.submit("", script="exit 0")
     (name, *_) = eventually(lambda: closed(pool), "a slot to be closed")
     log = (pool.home / "log" / "node.log").read_text()
-    assert f"{name} takes no jobs until `roost reopen {name}`: The prolog ended with status 7" in log
+    assert f"{name} accepts no jobs until you run `roost reopen {name}`: The prolog exited with status 7" in log
     (place / "broken").unlink()
-    assert f"{name} takes jobs again" in pool("reopen", name)
+    assert f"{name} accepts jobs again" in pool("reopen", name)
     pool("reopen", name, status=1)
     # Another one may have tried meanwhile.
     pool.try_("reopen", name.partition("@")[2])
@@ -85,7 +85,7 @@ HELD = {"PROLOG": 43, "EPILOG": 44}
 def closed(pool: Pool) -> list[str]:
     """The slots whose prolog has failed."""
     ads = json.loads(pool("status", "--json", "--long"))
-    return [ad["Name"] for ad in ads if ad.get("SlotBrokenReason") == "The prolog ended with status 7"]
+    return [ad["Name"] for ad in ads if ad.get("SlotBrokenReason") == "The prolog exited with status 7"]
 
 
 def test_a_script_runs_as_somebody_else_only_where_the_administrator_says_so(

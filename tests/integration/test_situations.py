@@ -11,7 +11,7 @@ import pytest
 from tests.integration.kit import eventually, running
 from tests.integration.situations import POOLS, REMEDIES, ROW_S, SITUATIONS, Situation, Stage
 
-#: A prolog that blames the machine while a file is beside it.
+#: A prolog that blames the machine while a file is next to it.
 PROLOG = """#!/bin/sh
 [ ! -e "${0%/*}/broken" ] || exit 7
 """

@@ -68,9 +68,9 @@ def _daemons(pool: Pool, word: str) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("destroy", "word"),
     [
-        (_delete, "is gone"),
+        (_delete, "is missing"),
         (_replace, "was replaced"),
-        (lambda pool: _wal(pool).unlink(), "queue.sqlite-wal, the log of its last changes, is gone"),
+        (lambda pool: _wal(pool).unlink(), "queue.sqlite-wal, its write-ahead log, is missing"),
         (lambda pool: os.truncate(_wal(pool), 5000), "was truncated"),
         (lambda pool: _overwrite(_wal(pool), 8000, 9000), "was overwritten"),
         (lambda pool: _overwrite(_db(pool), 0, 100), "it is no longer a SQLite database"),
@@ -112,7 +112,7 @@ def test_what_is_refused_at_once_after_the_database_was_lost_is_not_shown_as_don
     _delete(pool)
     for words in (("submit",), ("rm", str(waits)), ("edit", str(waits), "--set", "JobPrio=1"), ("submit",)):
         refused = pool.try_(*words, text=f"{SLEEP}queue 3\n")
-        assert refused.returncode == 2 and "is gone" in refused.stderr
+        assert refused.returncode == 2 and "is missing" in refused.stderr
     assert [(ad["ClusterId"], ad["JobStatus"], ad["JobPrio"]) for ad in pool.jobs()] == [(waits, 5, 0)]
     pool.down("--fast")
 
@@ -125,7 +125,7 @@ def test_a_database_that_is_gone_at_the_start_is_no_empty_queue(start: Callable[
     _db(pool).unlink()
     refused = pool.try_("up", "-d")
     assert refused.returncode == 2
-    assert "queue.sqlite is gone" in refused.stderr and "restore a backup" in refused.stderr
+    assert "queue.sqlite is missing" in refused.stderr and "restore a backup" in refused.stderr
     for place in (0, 4096):
         shutil.copy(kept / "queue.sqlite", _db(pool))
         _overwrite(_db(pool), place, 3000)
@@ -152,7 +152,7 @@ def test_a_database_that_was_removed_with_all_beside_it_is_no_empty_queue(
     shutil.rmtree(_db(pool).parent)
     refused = pool.try_("up", "-d")
     assert refused.returncode == 2
-    assert "queue.sqlite is gone" in refused.stderr and "restore a backup" in refused.stderr
+    assert "queue.sqlite is missing" in refused.stderr and "restore a backup" in refused.stderr
     assert f"remove {pool.home / 'queue.identity'}" in refused.stderr
     shutil.copy(backup, _db(pool))
     pool.up()
@@ -192,7 +192,7 @@ def test_an_audit_trail_that_is_gone_is_told_and_nothing_of_it_is_forgotten(star
         path.unlink()
     second = pool.submit(f"{SLEEP}hold = true\n")
     pool("rm", str(second))
-    assert "audit.sqlite is gone" in _daemons(pool, "audit.sqlite")["central"]
+    assert "audit.sqlite is missing" in _daemons(pool, "audit.sqlite")["central"]
     assert not trail.exists()
     kept.rename(trail)
     eventually(lambda: "removal" in pool.try_("audit", "--job", str(second), "--json").stdout, pool.logs)
@@ -209,9 +209,9 @@ def test_commands_find_a_pool_whose_run_directory_was_removed(start: Callable[..
     _remove_run(pool)
     assert [ad["ClusterId"] for ad in pool.jobs()] == [runs]
     assert json.loads((pool.home / "run" / "contact.json").read_text()) == before
-    assert pool.try_("up", "-d").stderr.count("runs in")
+    assert pool.try_("up", "-d").stderr.count("is already running in")
     pool("reconfig")
-    assert "run was removed while the pool ran" in (pool.home / "log" / "master.log").read_text()
+    assert "run was removed while the pool was running" in (pool.home / "log" / "master.log").read_text()
     pool.wait(pool.submit("executable = /bin/true\n"))
     # Its daemons and its server come back, and the job is still the same.
     for role in ("node", "schedd", "nats"):
@@ -255,7 +255,7 @@ def test_directories_that_were_removed_under_the_pool_are_made_again(start: Call
         place.rename(gone)
         shutil.rmtree(gone)
         eventually(place.is_dir, pool.logs)
-        told = f"{place} was removed while the pool ran"
+        told = f"{place} was removed while the pool was running"
         eventually(lambda told=told: told in (pool.home / "log" / "master.log").read_text(), told)  # type: ignore[misc]
         out = pool.work / f"out {name}"
         pool.wait(
@@ -279,7 +279,7 @@ def test_a_machine_that_cannot_run_jobs_is_named_by_the_status_of_daemons(
     pool.wait(pool.submit("executable = /bin/true\n"))
     gone = scratch.rename(tmp_path / "gone")
     waits = pool.submit("executable = /bin/true\n")
-    assert "cannot make the scratch directory" in _daemons(pool, str(scratch))["node"]
+    assert "cannot create the scratch directory" in _daemons(pool, str(scratch))["node"]
     gone.rename(scratch)
     pool.wait(waits)
     assert "problems" not in json.loads(pool("status", "--daemons", "--json"))
@@ -313,7 +313,7 @@ def test_a_process_that_was_stopped_is_named_by_the_status_of_daemons(start: Cal
         # It may go on for a moment.
         eventually(lambda: Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T", "the stop")
         told = pool("status", "--daemons", status=1)
-        assert f"stopped by a signal, answers nothing; `kill -CONT {pid}` continues it" in told
+        assert f"stopped by a signal and not responding; `kill -CONT {pid}` resumes it" in told
         assert role in json.loads(pool("status", "--daemons", "--json", status=1))["problems"]
     finally:
         os.kill(pid, signal.SIGCONT)
@@ -344,7 +344,7 @@ def test_a_job_whose_run_record_is_lost_while_its_machine_is_away_runs_once_at_a
         record.mkdir()
     pool.up()
     told = pool("status", "--daemons")
-    assert (f"records of runs cannot be read: {record} (Is a directory)" in told) == (how == "unreadable")
+    assert (f"cannot read the records of runs: {record} (Is a directory)" in told) == (how == "unreadable")
     eventually(lambda: runs.read_text().count("begun") == 2, "the second run")
     (pool.work / "go").touch()
     pool.wait(job)

@@ -6,7 +6,9 @@ import http.client
 import json
 import os
 import re
+import shutil
 import socket
+import subprocess
 import time
 from base64 import b64decode
 from collections.abc import Iterator
@@ -96,11 +98,11 @@ def _path(row: Row) -> str:
 def test_each_call_is_for_its_role_and_those_above(web: Web, row: Row) -> None:
     wrong = {"no such field": 1} if row.body is not None else None
     nobody = web(row.method, _path(row), wrong)
-    assert (nobody.status, nobody.data["detail"]) == (401, "the request does not say whose it is")
+    assert (nobody.status, nobody.data["detail"]) == (401, "the request is not authenticated")
     for role in WebRole:
         found = web(row.method, _path(row), wrong, role=role)
         assert found.status < 500 or found.status == 503, found
-        refused = found.status == 403 and "the role" in found.text
+        refused = found.status == 403 and f"role {role.word} does not permit this" in found.text
         assert refused == (role < row.role), (role, found)
         if wrong is not None and not refused:
             assert found.status == 422
@@ -113,7 +115,7 @@ def test_what_is_wrong_with_a_request_is_a_problem_document(web: Web) -> None:
         (web("GET", "/api/v1/jobs?constraint=%28", role=WebRole.READER), 422, "constraint"),
         (web("GET", "/api/v1/jobs?constraint=true)||(true", role=WebRole.READER), 422, "constraint"),
         (web("GET", "/api/v1/jobs?nonsense=1", role=WebRole.READER), 422, "nonsense"),
-        (web("GET", "/api/v1/pool?x=1", role=WebRole.READER), 422, "x has no meaning"),
+        (web("GET", "/api/v1/pool?x=1", role=WebRole.READER), 422, "unknown parameter x"),
         (web("GET", "/api/v1/jobs/9999.0", role=WebRole.READER), 404, "9999.0"),
         (web("GET", "/api/v1/jobs/abc", role=WebRole.READER), 422, "abc"),
         (web("GET", "/api/v1/slots/none@x", role=WebRole.READER), 404, "none@x"),
@@ -122,7 +124,7 @@ def test_what_is_wrong_with_a_request_is_a_problem_document(web: Web) -> None:
         (web("POST", "/api/v1/jobs/actions", raw=b"{", role=WebRole.USER), 400, "JSON"),
         (web("POST", "/api/v1/jobs/actions", raw=b"[" * 100_000, role=WebRole.USER), 400, "JSON"),
         (web("POST", "/api/v1/jobs/actions", raw=b"x", content_type="text/plain", role=WebRole.USER), 415, "json"),
-        (web("POST", "/api/v1/jobs/actions", {"action": "hold"}, role=WebRole.USER), 422, "names no jobs"),
+        (web("POST", "/api/v1/jobs/actions", {"action": "hold"}, role=WebRole.USER), 422, "does not name any jobs"),
         (web("POST", "/api/v1/jobs/actions", {"action": "explode", "jobs": ["1"]}, role=WebRole.USER), 422, "explode"),
         (web("POST", "/api/v1/policy/lint", raw=b" " * 9_000_000, role=WebRole.USER), 413, "bytes"),
         (web("GET", "/api/v1/pool", authorization="Bearer roost_wrong"), 401, "token"),
@@ -325,6 +327,35 @@ def test_metrics_are_what_the_queue_and_the_slots_are(web: Web) -> None:
     web.pool("rm", str(cluster))
 
 
+def test_metrics_tell_how_long_jobs_wait_and_what_they_transfer(web: Web) -> None:
+    def of(name: str) -> float:
+        text = web("GET", "/metrics", role=WebRole.READER).text
+        return sum(float(line.rpartition(" ")[2]) for line in text.splitlines() if line.startswith(name))
+
+    (web.pool.work / "put").write_text("x" * 5_000)
+    names = {
+        "roost_job_wait_seconds_count": 3, "roost_job_start_seconds_count": 1,
+        'roost_runs_ended_total{ending="exit"}': 3,
+        'roost_transfer_bytes_total{direction="input"}': 15_000,
+        'roost_transfer_seconds_count{direction="input"}': 3,
+    }  # fmt: skip
+    before = {name: of(name) for name in names}
+    text = "executable = /bin/true\ntransfer_input_files = put\nshould_transfer_files = yes\nqueue 3\n"
+    web.pool.wait(_submit(web, text))
+    for name, more in names.items():
+        assert of(name) - before[name] >= more, name
+    assert of("roost_job_wait_seconds_sum") < 300
+    assert of('roost_daemon_resident_memory_bytes{daemon="schedd"}') > 10_000_000
+    assert time.time() - 3_600 < of('roost_daemon_start_time_seconds{daemon="web"}') <= time.time() + 2
+    promtool = shutil.which("promtool")
+    if promtool is not None:
+        said = web("GET", "/metrics", role=WebRole.READER).text.replace("# EOF\n", "")
+        done = subprocess.run([promtool, "check", "metrics"], input=said, capture_output=True, text=True, check=False)
+        # OpenMetrics gives the help of a counter without the suffix, which this check does not know.
+        complaints = [each for each in done.stderr.splitlines() if not each.endswith("_total no help text")]
+        assert not complaints
+
+
 def test_a_token_ends_when_it_is_revoked_and_gives_nobody_more_than_they_have(web: Web) -> None:
     made = web("POST", "/api/v1/tokens", {"role": "user", "note": "mine"}, role=WebRole.USER)
     assert made.status == 201
@@ -417,3 +448,98 @@ def test_tokens_that_are_tried_count_for_the_address(start: Any) -> None:
         connection.close()
     assert set(statuses[:20]) == {401}
     assert statuses[-1] == 429
+
+
+def _lab(web: Web, text: str, **more: Any) -> Any:
+    """What a simulation comes to."""
+    body = {"text": text, "seeds": 1, "owners": "nobody", **more}
+    made = web("POST", "/api/v1/lab/runs", body, role=WebRole.USER)
+    assert made.status == 202, made
+    assert (made.data["state"], made.data["result"]) == ("running", None)
+    return eventually(lambda: it if (it := _run(web, made.data["id"]))["state"] != "running" else None)
+
+
+def _run(web: Web, name: str) -> Any:
+    return web("GET", f"/api/v1/lab/runs/{name}", role=WebRole.READER).data
+
+
+def test_a_trial_policy_is_simulated_on_the_machines_and_jobs_of_the_pool(web: Web) -> None:
+    cluster = _submit(web, "executable = /bin/true\nqueue 4\n")
+    web.pool.wait(cluster)
+    before = web("GET", "/api/v1/configuration/START", role=WebRole.READER).data
+    run = _lab(web, "START = false\n")
+    assert (run["state"], run["problem"], run["machines"], run["progress"]) == ("done", "", 1, 1.0)
+    assert run["jobs"] >= 4
+    completed = next(each for each in run["result"]["figures"] if each["name"] == "jobs_completed")
+    assert (completed["old"], completed["new"]) == (run["jobs"], 0)
+    assert sum(each["count"] for each in run["result"]["partings"]) == 2
+    assert sum(run["result"]["courses"]["new"]["running"]) == 0
+    assert web("GET", "/api/v1/configuration/START", role=WebRole.READER).data == before
+    cookie = web.session()
+    page = web("GET", f"/workbench/runs/{run['id']}", cookie=cookie).text
+    assert "jobs completed" in page
+    assert "START = false" in page
+    assert 'class="course"' in page
+    # The link is good after a restart of the server.
+    old = web.pool.kill("web")
+
+    def back() -> bool:
+        try:
+            return web.pool.pid("web") != old and web("GET", "/readyz").status == 200
+        except OSError:
+            return False
+
+    eventually(back)
+    assert _run(web, run["id"]) == run
+    listed = web("GET", "/api/v1/lab/runs", role=WebRole.READER).data
+    assert listed[0] == run | {"result": None}
+    assert web("DELETE", f"/api/v1/lab/runs/{run['id']}", role=WebRole.READER).status == 403
+    assert web("DELETE", f"/api/v1/lab/runs/{run['id']}", role=WebRole.USER).status == 204
+    assert web("GET", f"/api/v1/lab/runs/{run['id']}", role=WebRole.READER).status == 404
+
+
+def test_a_trial_policy_reads_no_file_and_runs_no_command(web: Web) -> None:
+    secret, made = web.pool.work / "secret.config", web.pool.work / "made"
+    secret.write_text("A_SECRET = 1\n")
+    for text, said in (
+        (f"include : {secret}\n", "secret.config"),
+        (f"include command : touch {made}\n", "touch"),
+        ("START = (\n", "trial"),
+    ):
+        run = _lab(web, text)
+        assert run["state"] == "failed", run
+        assert said in run["problem"]
+        assert "A_SECRET" not in run["problem"]
+    assert not made.exists()
+
+
+def test_simulations_are_bounded_in_number_and_can_be_cancelled(web: Web) -> None:
+    body = {"text": "START = true\n", "weeks": 4, "seeds": 10}
+    made = web("POST", "/api/v1/lab/runs", body, role=WebRole.USER)
+    again = web("POST", "/api/v1/lab/runs", body, role=WebRole.USER)
+    assert (again.status, made.data["id"] in again.data["detail"]) == (409, True)
+    assert web("POST", "/api/v1/lab/runs", {"text": "", "weeks": 1}, role=WebRole.USER).status == 422
+    assert web("POST", "/api/v1/lab/runs", {"text": "x", "weeks": 9}, role=WebRole.USER).status == 422
+    assert web("POST", "/api/v1/lab/runs", {"text": "x", "owners": "many"}, role=WebRole.USER).status == 422
+    assert web("DELETE", f"/api/v1/lab/runs/{made.data['id']}", role=WebRole.USER).status == 204
+
+    def free() -> bool:
+        found = web("POST", "/api/v1/lab/runs", body, role=WebRole.USER)
+        return (
+            found.status == 202
+            and web("DELETE", f"/api/v1/lab/runs/{found.data['id']}", role=WebRole.USER).status == 204
+        )
+
+    eventually(free)
+
+
+def test_a_simulation_is_bounded_in_time_and_ends_with_its_server(start: Any) -> None:
+    pool = start("WEB_SERVER = True\nWEB_LAB_TIME_MAX = 2\nWEB_LAB_RUNS_MAX = 1\n")
+    eventually(lambda: pool.try_("web").returncode == 0)
+    web = Web(pool)
+    pool.wait(_submit(web, "executable = /bin/true\nqueue\n"))
+    run = _lab(web, "START = true\n", weeks=4, seeds=10, owners="diurnal")
+    assert (run["state"], "WEB_LAB_TIME_MAX" in run["problem"]) == ("failed", True), run
+    web("POST", "/api/v1/lab/runs", {"text": "START = true\n"}, role=WebRole.USER)
+    pool.down("--fast")
+    eventually(lambda: not [each for each in pool.processes() if "lab_process" in str(each)])

@@ -57,6 +57,38 @@ def test_the_workbench_marks_a_mistake_where_it_is_and_says_when_it_is_gone(page
     page.wait_for_selector(".finding.warning, .finding.error", state="detached")
 
 
+def test_a_trial_policy_is_simulated_from_mistake_to_comparison(pool: Pool, page: Any) -> None:
+    pool.wait(pool.submit("", "true"))
+    page.click("text=Policy workbench")
+    page.fill("#policy", "START = KeyboradIdle > 60\n")
+    page.locator(".finding", has_text="KeyboradIdle").first.wait_for()
+    page.fill("#policy", "START = false\n")
+    page.locator("#findings", has_text="Nothing is wrong").wait_for()
+    page.fill("input[name=seeds]", "2")
+    page.select_option("select[name=owners]", "nobody")
+    page.click("button.main")
+    page.wait_for_selector("h1 .status.lab-done", timeout=120_000)
+    row = page.locator("tr", has_text="jobs completed").inner_text().split("\t")
+    assert float(row[1]) > 0
+    assert float(row[2]) == 0
+    assert page.locator("svg polyline").count() == 4
+    assert page.locator("section.expression").count() > 0
+    shared = page.url
+    # It reads the same without a script, and leads back to the editor.
+    bare = page.context.browser.new_context(java_script_enabled=False, storage_state=page.context.storage_state())
+    plain = bare.new_page()
+    plain.goto(shared)
+    assert plain.locator("tr", has_text="jobs completed").inner_text().split("\t") == row
+    plain.click("text=Edit this policy")
+    assert plain.input_value("#policy") == "START = false\n"
+    plain.set_viewport_size({"width": 360, "height": 740})
+    plain.goto(shared)
+    assert plain.evaluate("document.documentElement.scrollWidth") <= 360
+    plain.click("button:has-text('Delete')")
+    assert plain.locator("text=Simulations").count() == 0
+    bare.close()
+
+
 def test_what_a_job_prints_appears_while_it_runs(pool: Pool, page: Any) -> None:
     go = pool.work / "go"
     script = f"echo first; echo trouble >&2; while ! test -e {go}; do sleep 0.1; done; echo '<b>last</b>'"

@@ -112,6 +112,15 @@ def test_a_failed_workflow_goes_on_from_its_rescue_file(start: Callable[..., Poo
     again = submit(pool, "d.dag", DIAMOND)
     assert pool.seen(f"{again}.0", JobStatus=4)["ExitCode"] == 0
     assert ran(pool) == ["B.0", "D.0"]
+    # So does one that is killed then: its log does not tell of what was done before.
+    (pool.work / "ran").unlink()
+    (pool.work / "k.dag.rescue001").write_text("DONE A\n")
+    killed = submit(pool, "k.dag", "JOB A node.sub\nJOB B {\n executable = /bin/sleep\n arguments = 3\n queue\n}\n")
+    out = pool.work / "k.dag.dagman.out"
+    eventually(lambda: out.exists() and "cluster" in out.read_text())
+    os.kill(int((pool.work / "k.dag.lock").read_text().split()[0]), signal.SIGKILL)
+    assert pool.seen(f"{killed}.0", JobStatus=4)["ExitCode"] == 0
+    assert not (pool.work / "ran").exists()
     # The log says of each try's POST script which job it was for, also of one that was tried again.
     script(pool, "no.sh", "exit 9")
     tried = submit(pool, "t.dag", "JOB A node.sub\nRETRY A 1\nSCRIPT POST A no.sh\nJOBSTATE_LOG t.log\n")

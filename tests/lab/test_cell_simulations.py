@@ -129,7 +129,7 @@ def test_two_cells_are_compared_on_one_trace(tmp_path: Path) -> None:
 def test_recorded_jobs_of_several_cores_need_a_parallel_environment(tmp_path: Path) -> None:
     (tmp_path / "x.swf").write_text("1 0 0 600 4 -1 -1 4 1200 -1 1 1 1 1 1 1 -1 -1\n")
     asked = Request(configs=(), cell=cell(tmp_path / "old"), days=0.1, workload=(str(tmp_path / "x.swf"),))
-    with pytest.raises(LabError, match="asks for 4 cores; name the parallel environment for such jobs with --pe"):
+    with pytest.raises(LabError, match="requests 4 cores; name the parallel environment for such jobs with --pe"):
         simulate(asked, MemoryHost(), tmp_path / "out")
 
 

@@ -66,19 +66,37 @@ SHIPPED_DESKTOP = next(path for path in SHIPPED if path.stem == "desktop").read_
         ("", "name the policy"),
         ("policy = ''", "no \\[\\[scenario\\]\\]"),
         ("policy = ''\nscenario = [{ stepz = [] }]", "unknown key 'stepz'"),
-        ("policy = ''\nscenario = [{ steps = [{ at = 'soon', keys = 1 }] }]", "at is a duration"),
+        ("policy = ''\nscenario = [{ steps = [{ at = 'soon', keys = 1 }] }]", "at must be a duration"),
         ("policy = ''\nscenario = [{ steps = [{ at = 9, keys = 1 }, { at = 1, keys = 1 }] }]", "put steps in order"),
         ("policy = ''\nscenario = [{ steps = [{ at = 1, submit = 'x' }] }]", "no job 'x'"),
         ("policy = ''\nscenario = [{ steps = [{ at = 1, expect = 'Busy' }] }]", "is not a valid state"),
         ("policy = ''\nscenario = [{ begins = 'noon', steps = [{ at = 1, expect = 'Owner' }] }]", "Tue 22:00"),
         ("policy = ''\nscenario = [{ steps = [{ at = 1, expect = 'Claimd/Busy' }] }]", "did you mean 'Claimed/Busy'"),
-        ("policy = ''\n[[scenario]]\nname = 'x'\nsteps = [{ at = 9, keys = 1 }]", "wrong.toml:2: .*it expects nothing"),
+        (
+            "policy = ''\n[[scenario]]\nname = 'x'\nsteps = [{ at = 9, keys = 1 }]",
+            "wrong.toml:2: .*it has no expectations",
+        ),
         ("policy = '", "wrong.toml"),
     ],
 )
 def test_a_bad_scenario_file_is_refused_with_a_remedy(text: str, complaint: str, tmp_path: Path) -> None:
     path = tmp_path / "wrong.toml"
     path.write_text(text)
+    with pytest.raises(LabError, match=complaint):
+        read_scenarios(path)
+
+
+@pytest.mark.parametrize(
+    ("table", "complaint"),
+    [
+        ("[jobs.a]\nRun = '5m'\n", "wrong.toml:3: job 'a': unknown key 'Run'; did you mean 'run'"),
+        ("[machine]\nCpus = 2\n", "wrong.toml:3: machine: unknown key 'Cpus'; did you mean 'cpus'"),
+        ("[machines.m]\nIdle = '2h'\n", "wrong.toml:3: machine 'm': unknown key 'Idle'"),
+    ],
+)
+def test_a_key_with_a_capital_letter_is_no_attribute(table: str, complaint: str, tmp_path: Path) -> None:
+    path = tmp_path / "wrong.toml"
+    path.write_text(f"policy = ''\n{table}[[scenario]]\nname = 'x'\nsteps = [{{ at = 1, expect = 'Owner' }}]\n")
     with pytest.raises(LabError, match=complaint):
         read_scenarios(path)
 
@@ -115,7 +133,9 @@ def test_without_matplotlib_it_is_told_why_there_are_no_pictures(
     # A name does not write HTML.
     report = (tmp_path / "out/report.html").read_text()
     assert "<b>pool" not in report and "&lt;b&gt;pool.config" in report
-    assert "no PNG pictures: matplotlib is not installed; roost[lab] brings it" in capsys.readouterr().out
+    assert (
+        "no PNG files were written because matplotlib is not installed; install roost[lab]" in capsys.readouterr().out
+    )
     assert not list((tmp_path / "out").glob("*.png"))
 
 
@@ -143,7 +163,7 @@ def test_a_violated_invariant_fails_and_says_how_to_repeat_it(
     assert _command(*words) == 1
     said = capsys.readouterr().err
     assert "something is wrong" in said
-    assert f"repeat it with: roost lab simulate --config {config} --machines 1" in said
+    assert f"reproduce it with: roost lab simulate --config {config} --machines 1" in said
     assert "--days 0.1 --seed 3" in said
 
 

@@ -63,7 +63,7 @@ def test_a_state_that_does_not_last_fails_when_it_ends(folder: Path, capsys: pyt
 
 def test_another_policy_can_be_put_to_the_same_scenarios(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert _test(folder, "--config", folder / "patient.config", "--only", "hour") == 0
-    assert "1 scenario, 1 expectation: all as expected" in capsys.readouterr().out
+    assert "1 scenario, 1 expectation: all passed" in capsys.readouterr().out
 
 
 def test_a_program_gets_everything_as_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -101,7 +101,7 @@ def test_a_file_that_cannot_be_read_keeps_nobody_from_the_others(
     (folder / "z.toml").write_text("policy = ''")
     assert _test(folder) == 2
     said = capsys.readouterr()
-    assert "a.toml:1:11: it is not TOML: Invalid" in said.err and "z.toml:1: there is no" in said.err
+    assert "a.toml:1:11: it is not TOML: Invalid" in said.err and "z.toml:1: it contains no [[scenario]]" in said.err
     assert "desktop.toml" in said.out
     assert _test(folder, "--json") == 2
     document = json.loads(capsys.readouterr().out)
@@ -114,29 +114,29 @@ STEPS = {
     "submit = 'b'": r"there is no job 'b'; describe it in \[jobs.b\]",
     "submit = 3": 'must be "NAME"',
     "hold = 'a'": "no job 'a' has been submitted",
-    "vacate = 'slowly'": "vacate is one of graceful, fast",
+    "vacate = 'slowly'": "vacate must be one of graceful, fast",
     "drain = { hwo = 'fast' }": "did you mean 'how'",
-    "cancel_drain = false": "no other value than true",
-    "match = 'a'": "no other value than true",
-    "queue = 'gone'": "queue is one of away, back",
+    "cancel_drain = false": "cancel_drain can only be true",
+    "match = 'a'": "match can only be true",
+    "queue = 'gone'": "queue must be one of away, back",
     "load = -1": "not negative",
     "for = '1m', keys = 1": "for belongs to load",
-    "attributes = { KeyboardIdle = 3 }": "move it with keys",
-    "slot = 2, keys = 1": "it belongs to one of",
-    "slot = 'two', expect = 'Owner'": "slot is a number",
-    "reconfig = { START = [1] }": "must be a text as in a configuration",
+    "attributes = { KeyboardIdle = 3 }": "set it with keys",
+    "slot = 2, keys = 1": "slot names a slot; it is valid only with one of",
+    "slot = 'two', expect = 'Owner'": "slot must be a number, or a name",
+    "reconfig = { START = [1] }": "must be a string as in a configuration",
     "expect = 'Clamed'": "'Clamed' is not a valid state",
     "expect = { 'a +' = 1 }": "is not an expression",
     "expect = { jobs = { a = 'gone' } }": "no job 'a' has been submitted",
-    "expect = { starter = 'Sleeping' }": "starter is one of",
-    "expect = { starter = 'Sleepin' }": 'starter is one of "", Preparing',
+    "expect = { starter = 'Sleeping' }": "starter must be one of",
+    "expect = { starter = 'Sleepin' }": 'starter must be one of "", Preparing',
     "expect = {}": "it cannot fail",
     "expect = { against = 'a' }": "it cannot fail",
     "expect = { jobs = {}, hooks = {} }": "it cannot fail",
-    "expect = { for = '3m', job = 'a' }": "name it by state",
-    "submit = 'a', expect = { jobs = { a = {} } }": "nothing is expected of the job a",
-    "expect = { transition = '99' }": "not the number of a transition; there are: 1, ",
-    "expect = { reason = 'foo' }": "reason is one of owner absent, ",
+    "expect = { for = '3m', job = 'a' }": "name the state with state",
+    "submit = 'a', expect = { jobs = { a = {} } }": "the job a has no expectation",
+    "expect = { transition = '99' }": "not the number of a transition; the transitions are: 1, ",
+    "expect = { reason = 'foo' }": "reason must be one of owner absent, ",
     "expect = { against = 'z' }": "there is no job 'z'",
     "update = { a = '=(' }": "is not an expression",
 }
@@ -151,9 +151,9 @@ def test_a_step_that_means_nothing_is_refused_with_its_line(step: str, complaint
 
 
 JOBS = {
-    "'bad name' = 3": "'bad name' is not a name of an attribute",
-    "Owner = 3": "Owner is the name of a user; found 3",
-    "Owner = ''": "Owner is the name of a user; found ''",
+    "'bad name' = 3": "'bad name' is not a valid attribute name",
+    "Owner = 3": "Owner must be the name of a user; found 3",
+    "Owner = ''": "Owner must be the name of a user; found ''",
     "JobUniverse = 11": "Roost runs no jobs of the parallel universe",
 }
 
@@ -181,7 +181,15 @@ def test_an_order_that_the_machine_refuses_ends_the_run_with_its_line(tmp_path: 
     path = tmp_path / "x.toml"
     steps = '[\n  { at = 1, drain = "fast" },\n  { at = 9, drain = "fast" },\n  { at = 9, expect = "Owner" },\n]'
     path.write_text(f"policy = 'START = True'\n[[scenario]]\nsteps = {steps}\n")
-    with pytest.raises(CommandError, match=r"x\.toml:5: the machine refuses to drain"):
+    with pytest.raises(CommandError, match=r"x\.toml:5: the machine refused to drain"):
+        _test(path)
+
+
+def test_an_order_to_a_slot_that_there_is_not_tells_which_there_are(tmp_path: Path) -> None:
+    path = tmp_path / "x.toml"
+    steps = '[\n  { at = 1, vacate = "fast", slot = 7 },\n  { at = 9, expect = "Owner" },\n]'
+    path.write_text(f"policy = 'START = True'\nmachine = {{ cpus = 2 }}\n[[scenario]]\nsteps = {steps}\n")
+    with pytest.raises(CommandError, match=r"x\.toml:5: there is no slot 7 when .*; the machine's slots are: 1, 2$"):
         _test(path)
 
 

@@ -73,7 +73,7 @@ def test_what_had_ended_is_told_of_when_it_is_interrupted(capsys: pytest.Capture
     report = Report(4, as_json=True)
     report.begin(Path("one.toml"), 4)
     report.add(outcome)
-    report.add(unfinished(outcome.verdict.scenario, "it is not over after 5s"))
+    report.add(unfinished(outcome.verdict.scenario, "it has not finished after 5s"))
     # One more has ended whose turn it is not.
     report.progress(Progress(done=3, whole=4, failed=1, running=()))
     report.interrupted()
@@ -83,4 +83,4 @@ def test_what_had_ended_is_told_of_when_it_is_interrupted(capsys: pytest.Capture
     assert (told["interrupted"], told["scenarios"], told["failed"], told["left"]) == (True, 2, 1, 2)
     first, second = told["files"][0]["scenarios"]
     assert first["passed"] and "problem" not in first
-    assert second["problem"] == "it is not over after 5s"
+    assert second["problem"] == "it has not finished after 5s"

@@ -33,7 +33,9 @@ DENY_WRITE = ann@*
 ALLOW_READ = *
 ALLOW_PSLOT_PREEMPTION = False
 CGROUP_MEMORY_LIMIT_POLICY = hard
+STRAT = False
 MAX_CONCURRENT_UPLOADS = 2
+MAX_TRANSFER_INPUT_MB = 5
 NEGOTIATOR_PRE_JOB_RANK = -LastDrainStopTime
 STARTD_CRON_JOBLIST = PROBE
 STARTD_CRON_PROBE_EXECUTABLE = /bin/true
@@ -50,13 +52,14 @@ def test_what_the_lab_does_not_act_on_is_noted_once(tmp_path: Path, capsys: pyte
     file.write_text(LISTS + SCENARIO + SCENARIO.replace('"a"', '"b"'))
     assert lab.run(parser.parse_args(["lab", "test", "--no-progress", str(file)])) == 0
     assert [line for line in capsys.readouterr().out.splitlines() if line.startswith("note: ")] == [
-        "note: the lab does not act on access lists (DENY_WRITE), so that every user may submit and every daemon may "
-        "take part",
+        "note: the lab ignores access lists (DENY_WRITE): every user may submit and every daemon may join",
         "note: the lab does not run the programs of STARTD_CRON_JOBLIST",
-        "note: the lab does not limit memory (CGROUP_MEMORY_LIMIT_POLICY), so that a job which needs more than its "
+        "note: the lab does not limit memory (CGROUP_MEMORY_LIMIT_POLICY): a job that needs more than its "
         "slot has is not killed",
-        "note: slots of the lab do not show LastDrainStopTime: it is UNDEFINED but for defragmentation",
-        "note: the lab moves the files of all jobs at once (MAX_CONCURRENT_UPLOADS)",
+        "note: slots in the lab do not show LastDrainStopTime: it is UNDEFINED except for defragmentation",
+        "note: the lab transfers the files of all jobs at once (MAX_CONCURRENT_UPLOADS)",
+        "note: the lab transfers no files, so their size holds no job (MAX_TRANSFER_INPUT_MB)",
+        f"note: {file}:7:1: warning: nothing reads STRAT [config-near-miss] Did you mean START?",
     ]
     file.write_text("policy = 'START = True'\n" + SCENARIO)
     assert lab.run(parser.parse_args(["lab", "test", "--no-progress", str(file)])) == 0

@@ -55,7 +55,7 @@ def test_nodes_are_tried_again_and_have_scripts_alike(tmp_path: Path, worlds: Bo
     scenario = read(tmp_path, WORK + RETRIED, BEGIN, ended)
     passes(worlds, scenario)
     found = worlds.replay(scenario).nodes
-    assert found[0].what.strip() == "1 not_ready → ready: all that it waits for is done"
+    assert found[0].what.strip() == "1 not_ready → ready: all of its parents are done"
     assert told(found) == [
         "flow.A: 1 not_ready → ready",
         "flow.A: 4 ready → submitted",

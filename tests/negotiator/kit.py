@@ -8,7 +8,7 @@ from roost.classad import ClassAd, Expr
 from roost.classad.vector import Table
 from roost.negotiator.accounts import Accounts
 from roost.negotiator.cycle import negotiate
-from roost.negotiator.settings import Settings
+from roost.negotiator.settings import NegotiatorSettings
 from roost.negotiator.snapshot import Plan, Request, Snapshot, SubmitterDemand
 
 NOW = 1_700_000_000.0
@@ -53,7 +53,7 @@ def demand(submitter: str, *requests: tuple[ClassAd, int], schedd: str = "queue"
 def plan(
     slots: list[ClassAd],
     *demands: SubmitterDemand,
-    settings: Settings | None = None,
+    settings: NegotiatorSettings | None = None,
     priorities: dict[str, float] | None = None,
     now: float = NOW,
     zone_offset_s: int = 0,
@@ -71,7 +71,7 @@ def plan(
         now=now,
         zone_offset_s=zone_offset_s,
     )
-    return negotiate(snapshot, settings=settings or Settings(), accounts=accounts)
+    return negotiate(snapshot, settings=settings or NegotiatorSettings(), accounts=accounts)
 
 
 def given(found: Plan) -> dict[str, list[str]]:

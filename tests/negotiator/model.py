@@ -9,7 +9,7 @@ from typing import Any
 from roost.classad import ClassAd, Expr, FixedWorld, evaluate
 from roost.negotiator.accounts import Accounts
 from roost.negotiator.limits import maximum, parse_limits
-from roost.negotiator.settings import Settings
+from roost.negotiator.settings import NegotiatorSettings
 from roost.negotiator.snapshot import Snapshot
 
 TINY = 1e-9
@@ -26,7 +26,7 @@ def number(value: Any, otherwise: float) -> float:
 @dataclass
 class Model:
     snapshot: Snapshot
-    settings: Settings
+    settings: NegotiatorSettings
     accounts: Accounts
     matches: list[tuple[str, str, int, str, str]] = field(default_factory=list)
 

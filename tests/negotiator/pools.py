@@ -10,7 +10,7 @@ import numpy as np
 from roost.classad import ClassAd, Expr
 from roost.classad.vector import Table
 from roost.negotiator.accounts import Accounts
-from roost.negotiator.settings import LimitSettings, PolicySettings, Settings
+from roost.negotiator.settings import LimitSettings, NegotiatorSettings, PolicySettings
 from roost.negotiator.snapshot import Request, Snapshot, SubmitterDemand
 
 STARTS = (
@@ -50,7 +50,7 @@ class Pool:
 
     seed: int
     slots: dict[str, ClassAd] = field(default_factory=dict)
-    settings: Settings = field(default_factory=Settings)
+    settings: NegotiatorSettings = field(default_factory=NegotiatorSettings)
     demands: tuple[SubmitterDemand, ...] = ()
     accounts: Accounts = field(default_factory=Accounts)
     table: Table = field(default_factory=Table)
@@ -149,13 +149,13 @@ def make_demands(source: random.Random) -> tuple[SubmitterDemand, ...]:
     return tuple(demands)
 
 
-def make_settings(source: random.Random) -> Settings:
+def make_settings(source: random.Random) -> NegotiatorSettings:
     def expr(texts: tuple[str | None, ...]) -> Expr | None:
         text = source.choice(texts)
         return None if text is None else Expr.parse(text)
 
-    default = Settings()
-    return Settings(
+    default = NegotiatorSettings()
+    return NegotiatorSettings(
         consider_preemption=source.random() < 0.8,
         consider_early_preemption=source.random() < 0.3,
         ignore_priorities=source.random() < 0.2,

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from roost.negotiator.accounts import BEST, Accounts, group_of
-from roost.negotiator.settings import GroupSettings, PriorityFactors, Settings
+from roost.negotiator.settings import GroupSettings, NegotiatorSettings, PriorityFactors
 
 DAY = 86_400.0
-SETTINGS = Settings()
+SETTINGS = NegotiatorSettings()
 
 
 def test_an_idle_users_priority_halves_with_each_half_life():
@@ -64,7 +64,7 @@ def test_a_clock_that_goes_back_charges_nothing():
     ],
 )
 def test_the_factor_is_the_users_own_the_nice_ones_the_groups_the_remote_one_or_the_default(user, factor):
-    settings = Settings(
+    settings = NegotiatorSettings(
         factors=PriorityFactors(local_domain="here"),
         groups=(GroupSettings(name="Physics", prio_factor=3.0), GroupSettings(name="physics.hep")),
     )
@@ -75,7 +75,7 @@ def test_the_factor_is_the_users_own_the_nice_ones_the_groups_the_remote_one_or_
 
 
 def test_nice_users_are_those_of_the_group_that_the_knob_names_and_those_of_old():
-    settings = Settings(factors=PriorityFactors(nice_name="leftovers"))
+    settings = NegotiatorSettings(factors=PriorityFactors(nice_name="leftovers"))
     factors = [Accounts().factor(user, settings) for user in ("Leftovers.ann@x", "nice-user.ann@x", "nicer.ann@x")]
     assert factors == [1e10, 1e10, 1000.0]
 

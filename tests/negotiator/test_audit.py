@@ -15,18 +15,18 @@ from roost.negotiator.cycle import negotiate
 from roost.negotiator.memory import Memory
 from roost.negotiator.pool_policy import FINDINGS_MAX
 from roost.negotiator.rehearsal import rehearse
-from roost.negotiator.settings import Settings, settings_from
+from roost.negotiator.settings import NegotiatorSettings, settings_from
 from roost.negotiator.snapshot import Plan, Snapshot, SubmitterDemand
 from tests.negotiator.kit import NOW, claimed, demand, job, slot
 
 
-def configured(text: str) -> Settings:
+def configured(text: str) -> NegotiatorSettings:
     return settings_from(load_text(text, MemoryHost(), file="pool.config"))
 
 
 def cycle(
     text: str, slots: list[ClassAd], *demands: SubmitterDemand, accounts: Accounts | None = None
-) -> tuple[Plan, Snapshot, Settings, Memory]:
+) -> tuple[Plan, Snapshot, NegotiatorSettings, Memory]:
     names = [str(ad["Name"]) for ad in slots]
     snapshot = Snapshot(
         slots=Table(zip(names, slots, strict=True)),

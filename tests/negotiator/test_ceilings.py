@@ -123,7 +123,7 @@ def test_a_job_that_is_larger_than_the_ceiling_is_told_so() -> None:
     assert plan.trail is not None and not plan.matches
     answer = plan.trail.about_request("queue", "mal@x", 0)
     assert isinstance(answer, JobInCycle)
-    assert list(limits(answer)) == ["mal@x may use 1 at once (USER_CEILINGS), and this job needs 2."]
+    assert list(limits(answer)) == ["mal@x may use 1 at once (USER_CEILINGS), but this job needs 2."]
     remedy = remedies(answer, set())[0]
     assert remedy.text.startswith("Request less, or ask the administrator to raise the ceiling (USER_CEILINGS)")
 
@@ -180,7 +180,7 @@ def test_a_whole_slot_that_counts_more_than_the_ceiling_is_not_the_request_s_fau
     assert plan.trail is not None and not plan.matches
     answer = plan.trail.about_request("queue", "mal@x", 0)
     assert isinstance(answer, JobInCycle)
-    said = "mal@x may use 1 at once (USER_CEILINGS), and a slot that would run this job counts as 4."
+    said = "mal@x may use 1 at once (USER_CEILINGS), but a slot that would run this job counts as 4."
     assert list(limits(answer)) == [said]
     assert [each.text for each in remedies(answer, set())] == [
         "Ask the administrator to raise the ceiling (USER_CEILINGS)."

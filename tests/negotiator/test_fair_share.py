@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from roost.negotiator.accounts import Accounts
 from roost.negotiator.fair_share import FairShare, limits, permits, shares
 from roost.negotiator.groups import ROOT, allocate, assign, tree_of
-from roost.negotiator.settings import GroupSettings, Settings
+from roost.negotiator.settings import GroupSettings, NegotiatorSettings
 from tests.negotiator.kit import claimed, demand, given, job, plan, slot
 
 
@@ -90,11 +90,11 @@ def test_a_floor_is_served_first_and_a_ceiling_never_exceeded():
 # -- groups ----------------------------------------------------------------------------------------
 
 
-def groups(*given_: GroupSettings, **more: object) -> Settings:
-    return Settings(groups=given_, **more)  # type: ignore[arg-type]
+def groups(*given_: GroupSettings, **more: object) -> NegotiatorSettings:
+    return NegotiatorSettings(groups=given_, **more)  # type: ignore[arg-type]
 
 
-def quotas(settings: Settings, size: float) -> dict[str, float]:
+def quotas(settings: NegotiatorSettings, size: float) -> dict[str, float]:
     tree = tree_of(settings)
     assign(tree[ROOT], size, oversubscription=settings.oversubscription)
     return {name: round(group.subtree, 6) for name, group in tree.items()}
@@ -127,7 +127,7 @@ def test_fractions_share_what_static_quotas_leave():
     assert quotas(too_much, 100.0)["b"] == 50
 
 
-def allocated(settings: Settings, size: float, **wanted: float) -> dict[str, float]:
+def allocated(settings: NegotiatorSettings, size: float, **wanted: float) -> dict[str, float]:
     tree = tree_of(settings)
     assign(tree[ROOT], size, oversubscription=settings.oversubscription)
     allocate(tree[ROOT], {name.replace("_", "."): value for name, value in wanted.items()}, everybody=tree)
@@ -144,7 +144,7 @@ def test_a_surplus_goes_only_to_those_that_accept_one_in_proportion_to_quotas():
 
 
 def test_a_surplus_stays_among_siblings_first_and_a_closed_parent_bounds_its_subtree():
-    def tree(physics: bool) -> Settings:
+    def tree(physics: bool) -> NegotiatorSettings:
         return groups(
             GroupSettings(name="physics", quota=50, accept_surplus=physics),
             GroupSettings(name="physics.hep", quota=30, accept_surplus=True),

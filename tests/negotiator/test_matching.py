@@ -10,10 +10,10 @@ from roost.classad.vector import Table
 from roost.negotiator.limits import maximum, parse_limits
 from roost.negotiator.reach import significant
 from roost.negotiator.serving import FULL_TEXT
-from roost.negotiator.settings import LimitSettings, PolicySettings, Settings
+from roost.negotiator.settings import LimitSettings, NegotiatorSettings, PolicySettings
 from tests.negotiator.kit import NOW, claimed, demand, given, job, plan, slot
 
-OPEN = Settings(preemption_requirements=Expr.parse("true"))
+OPEN = NegotiatorSettings(preemption_requirements=Expr.parse("true"))
 
 
 def only(found):
@@ -40,11 +40,13 @@ def test_priority_takes_a_slot_only_from_a_user_with_worse_priority_and_if_the_p
     assert only(plan(slots, ann, settings=OPEN, priorities=worse)) == ("a", "prio", "bob@x")
     assert text(plan(slots, ann, settings=OPEN)) == "insufficient priority"
     assert not plan(slots, ann, priorities=worse).matches
-    guarded = Settings(preemption_requirements=Expr.parse("MY.RemoteUserPrio > TARGET.SubmitterUserPrio * 30"))
+    guarded = NegotiatorSettings(
+        preemption_requirements=Expr.parse("MY.RemoteUserPrio > TARGET.SubmitterUserPrio * 30")
+    )
     assert text(plan(slots, ann, settings=guarded, priorities=worse)) == "PREEMPTION_REQUIREMENTS == False"
     assert plan(slots, ann, settings=guarded, priorities={"bob@x": 100.0}).matches
-    assert plan(slots, ann, settings=Settings(preemption_requirements=None), priorities=worse).matches
-    undefined = Settings(preemption_requirements=Expr.parse("MY.Nothing"))
+    assert plan(slots, ann, settings=NegotiatorSettings(preemption_requirements=None), priorities=worse).matches
+    undefined = NegotiatorSettings(preemption_requirements=Expr.parse("MY.Nothing"))
     assert not plan(slots, ann, settings=undefined, priorities=worse).matches
 
 
@@ -65,11 +67,11 @@ def test_who_waits_for_a_slot_already_counts_as_who_has_it():
 @pytest.mark.parametrize(
     ("settings", "attributes", "taken"),
     [
-        (Settings(), {}, True),
-        (Settings(consider_preemption=False), {}, False),
-        (Settings(), {"RetirementTimeRemaining": 5}, False),
-        (Settings(consider_early_preemption=True), {"RetirementTimeRemaining": 5}, True),
-        (Settings(), {"State": "Matched", "Requirements": False}, False),
+        (NegotiatorSettings(), {}, True),
+        (NegotiatorSettings(consider_preemption=False), {}, False),
+        (NegotiatorSettings(), {"RetirementTimeRemaining": 5}, False),
+        (NegotiatorSettings(consider_early_preemption=True), {"RetirementTimeRemaining": 5}, True),
+        (NegotiatorSettings(), {"State": "Matched", "Requirements": False}, False),
     ],
 )
 def test_which_slots_in_use_are_considered(settings, attributes, taken):
@@ -136,7 +138,7 @@ def test_the_maximum_is_the_named_one_that_of_the_prefix_or_the_default():
 
 
 def test_a_limit_counts_what_runs_and_what_is_matched():
-    settings = Settings(limits=LimitSettings(named={"lic": 3.0}))
+    settings = NegotiatorSettings(limits=LimitSettings(named={"lic": 3.0}))
     slots = [claimed("busy", "bob@x", ConcurrencyLimits="lic:1.5"), *(slot(f"s{number}") for number in range(5))]
     found = plan(slots, demand("ann@x", (job(ConcurrencyLimits="LIC"), 9)), settings=settings)
     assert len(found.matches) == 1
@@ -145,7 +147,7 @@ def test_a_limit_counts_what_runs_and_what_is_matched():
 
 
 def test_a_limit_may_depend_on_the_slot():
-    settings = Settings(limits=LimitSettings(named={"x": 1.0, "y": 2.0}))
+    settings = NegotiatorSettings(limits=LimitSettings(named={"x": 1.0, "y": 2.0}))
     slots = [slot(f"{kind}{number}", Kind=kind) for kind in "xy" for number in range(4)]
     found = plan(slots, demand("ann@x", (job(ConcurrencyLimits="=TARGET.Kind"), 9)), settings=settings)
     assert sorted(given(found)["ann@x"]) == ["x0", "y0", "y1"]
@@ -193,7 +195,7 @@ def test_what_slots_and_the_matchmaker_ask_of_jobs_is_significant():
         slot("a", START='=TARGET.ImageSize < Memory && Project != "x"', Rank="=TARGET.JobPrio", Local=1),
         slot("b", SUSPEND='=Local > 3 && MyType == "x" && TARGET.TotalJobRunTime > 5'),
     ]
-    settings = Settings(
+    settings = NegotiatorSettings(
         preemption_requirements=Expr.parse("TARGET.Urgent && MY.RemoteUserPrio > TARGET.SubmitterUserPrio"),
         policy=PolicySettings(
             job=Expr.parse('MY.Group != "x"'), job_only=Expr.parse("NumJobStarts > 10 || ProcId > 9")

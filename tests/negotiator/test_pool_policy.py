@@ -6,13 +6,13 @@ from roost.classad import ClassAd, Expr
 from roost.model.audit import InForce, Source
 from roost.negotiator.pool_policy import Act, Finding, lines, restricted
 from roost.negotiator.scoping import scoped
-from roost.negotiator.settings import PolicySettings, Settings
-from roost.policy.model import Side
+from roost.negotiator.settings import NegotiatorSettings, PolicySettings
+from roost.policy.model import AdKind
 from tests.negotiator.kit import claimed, demand, given, job, plan, slot
 
 
-def policy(**texts: str | bool) -> Settings:
-    return Settings(
+def policy(**texts: str | bool) -> NegotiatorSettings:
+    return NegotiatorSettings(
         policy=PolicySettings(
             **{name: Expr.parse(text) if isinstance(text, str) else text for name, text in texts.items()}  # type: ignore[arg-type]
         )
@@ -227,10 +227,10 @@ UNSCOPED_LIES = (
 
 @pytest.mark.parametrize(("slot_lie", "job_lie"), UNSCOPED_LIES)
 def test_a_name_of_the_catalogue_is_asked_of_the_ad_that_it_belongs_to(slot_lie, job_lie):
-    settings = Settings(
+    settings = NegotiatorSettings(
         policy=PolicySettings(
-            resource=scoped(Expr.parse(UNSCOPED["resource"]), Side.MACHINE),
-            job=scoped(Expr.parse(UNSCOPED["job"]), Side.JOB),
+            resource=scoped(Expr.parse(UNSCOPED["resource"]), AdKind.MACHINE),
+            job=scoped(Expr.parse(UNSCOPED["job"]), AdKind.JOB),
         )
     )
     ads = [slot("liar", **{"Memory": 4000, "KFlops": 9000, **slot_lie})]
@@ -243,14 +243,15 @@ def test_a_name_of_the_catalogue_is_asked_of_the_ad_that_it_belongs_to(slot_lie,
 @pytest.mark.parametrize(
     ("text", "mine", "wanted"),
     [
-        ('Owner == "a" && KFlops > 1', Side.MACHINE, 'TARGET.Owner == "a" && MY.KFlops > 1'),
-        ('Owner == "a" && KFlops > 1', Side.JOB, 'MY.Owner == "a" && TARGET.KFlops > 1'),
-        ("AccountingGroup is undefined", Side.MACHINE, "TARGET.AccountingGroup is undefined"),
-        ("AccountingGroup is undefined", Side.JOB, "MY.AccountingGroup is undefined"),
-        ("Rank > 1 && MY.Owner != TARGET.Owner", Side.MACHINE, "MY.Rank > 1 && MY.Owner != TARGET.Owner"),
-        ("Class == 1 && CurrentTime > 2 && .Owner == 3", Side.MACHINE, "Class == 1 && CurrentTime > 2 && .Owner == 3"),
-        ("[Owner = 1; a = Owner].a == 1", Side.MACHINE, "[Owner = 1; a = Owner].a == 1"),
-        ("(cpus ?: 1) > -{Memory, 2}[0] ? f(Cmd) : x.y", Side.MACHINE,
+        ('Owner == "a" && KFlops > 1', AdKind.MACHINE, 'TARGET.Owner == "a" && MY.KFlops > 1'),
+        ('Owner == "a" && KFlops > 1', AdKind.JOB, 'MY.Owner == "a" && TARGET.KFlops > 1'),
+        ("AccountingGroup is undefined", AdKind.MACHINE, "TARGET.AccountingGroup is undefined"),
+        ("AccountingGroup is undefined", AdKind.JOB, "MY.AccountingGroup is undefined"),
+        ("Rank > 1 && MY.Owner != TARGET.Owner", AdKind.MACHINE, "MY.Rank > 1 && MY.Owner != TARGET.Owner"),
+        ("Class == 1 && CurrentTime > 2 && .Owner == 3", AdKind.MACHINE,
+         "Class == 1 && CurrentTime > 2 && .Owner == 3"),
+        ("[Owner = 1; a = Owner].a == 1", AdKind.MACHINE, "[Owner = 1; a = Owner].a == 1"),
+        ("(cpus ?: 1) > -{Memory, 2}[0] ? f(Cmd) : x.y", AdKind.MACHINE,
          "(MY.cpus ?: 1) > -{MY.Memory, 2}[0] ? f(TARGET.Cmd) : x.y"),
     ],
 )  # fmt: skip

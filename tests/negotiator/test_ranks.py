@@ -6,10 +6,10 @@ from hypothesis import strategies as st
 
 from roost.classad import Expr
 from roost.negotiator.ranks import BY_PRIORITY, BY_RANK, UNUSED, best, order, renewed
-from roost.negotiator.settings import Settings
+from roost.negotiator.settings import NegotiatorSettings
 from tests.negotiator.kit import claimed, demand, job, plan, slot
 
-RANKS = Settings(
+RANKS = NegotiatorSettings(
     pre_job_rank=Expr.parse("MY.Pre"),
     post_job_rank=Expr.parse("MY.Post"),
     preemption_requirements=Expr.parse("true"),

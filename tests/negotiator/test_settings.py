@@ -3,16 +3,16 @@ from __future__ import annotations
 import pytest
 
 from roost.config import ConfigError, MemoryHost, load_text
-from roost.negotiator.settings import Settings, settings_from
+from roost.negotiator.settings import NegotiatorSettings, settings_from
 
 
-def settings(text: str) -> Settings:
+def settings(text: str) -> NegotiatorSettings:
     return settings_from(load_text(text, MemoryHost()))
 
 
 def test_a_configuration_that_says_nothing_gives_the_defaults():
-    found, default = settings("UID_DOMAIN = x"), Settings()
-    for name in Settings.__slots__:
+    found, default = settings("UID_DOMAIN = x"), NegotiatorSettings()
+    for name in NegotiatorSettings.__slots__:
         if name not in ("factors", "in_force"):
             assert str(getattr(found, name)) == str(getattr(default, name)), name
 

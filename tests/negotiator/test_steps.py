@@ -7,7 +7,7 @@ import pytest
 from roost.classad.allowance import IN_FORCE
 from roost.classad.vector import Table
 from roost.negotiator.cycle import negotiation
-from roost.negotiator.settings import Settings
+from roost.negotiator.settings import NegotiatorSettings
 from roost.negotiator.snapshot import Request, Snapshot, SubmitterDemand
 from tests.negotiator.kit import NOW, demand, job, plan, slot
 
@@ -43,7 +43,7 @@ def test_requests_of_an_autocluster_without_slots_are_not_visited_again() -> Non
         now=NOW,
     )
     # All slots lack what the first asks for, so that the third and the fifth need no visit.
-    settings = Settings(consider_preemption=False)
+    settings = NegotiatorSettings(consider_preemption=False)
     visits, steps = 0, negotiation(snapshot, settings=settings)
     try:
         while True:

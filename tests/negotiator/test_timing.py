@@ -10,7 +10,7 @@ from roost.classad.vector import Table
 from roost.config import MemoryHost, load_text
 from roost.negotiator.accounts import Accounts
 from roost.negotiator.cycle import negotiation
-from roost.negotiator.settings import Settings, intervals_from, settings_from
+from roost.negotiator.settings import NegotiatorSettings, intervals_from, settings_from
 from roost.negotiator.snapshot import Plan, Snapshot, SubmitterDemand
 from roost.negotiator.timing import OUT_OF_TIME, CycleTimer, Intervals, TimeLimits, Urgency
 from tests.negotiator.kit import NOW, demand, given, job, slot
@@ -64,7 +64,7 @@ def run(limits: TimeLimits, each: float, *demands: SubmitterDemand, slots: int =
         demands=demands,
         now=NOW,
     )
-    steps, passed = negotiation(snapshot, settings=Settings(times=limits), accounts=Accounts()), ticks(each)
+    steps, passed = negotiation(snapshot, settings=NegotiatorSettings(times=limits), accounts=Accounts()), ticks(each)
     try:
         next(steps)
         while True:

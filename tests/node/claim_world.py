@@ -263,10 +263,10 @@ class World:
                 tell(sev.OutputTransferred())
             case sef.RemoveSandbox():
                 tell(sev.SandboxRemoved())
-            case sef.SetTimer(timer=timer, at=at):
+            case sef.SetStarterTimer(timer=timer, at=at):
                 self._timer((starter, timer), at, lambda: self.machine.host.receive_starter(
                     slot, starter, sev.StarterTimerFired(timer=timer), self.now))  # fmt: skip
-            case sef.CancelTimer(timer=timer):
+            case sef.CancelStarterTimer(timer=timer):
                 self._timers.pop((starter, timer), None)
             case sef.ReportExit(report=report):
                 name = slot.run_name.partition("#")[0]

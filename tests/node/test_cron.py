@@ -79,7 +79,7 @@ def test_all_knobs_of_a_program_are_read() -> None:
         ("STARTD_CRON_X_EXECUTABLE = /x\nSTARTD_CRON_X_PERIOD = 5d", "'5d' is not a period"),
         ("STARTD_CRON_X_EXECUTABLE = /x\nSTARTD_CRON_X_MODE = often", "Periodic, WaitForExit, OneShot"),
         ("STARTD_CRON_X_EXECUTABLE = /x\nSTARTD_CRON_X_MODE = OnDemand", "never run"),
-        ("STARTD_CRON_X_EXECUTABLE = /x\nSTARTD_CRON_X_PERIOD = 1\nSTARTD_CRON_X_PREFIX = a-b", "'a-b' cannot begin"),
+        ("STARTD_CRON_X_EXECUTABLE = /x\nSTARTD_CRON_X_PERIOD = 1\nSTARTD_CRON_X_PREFIX = a-b", "'a-b' cannot start"),
         (
             "STARTD_CRON_X_EXECUTABLE = /x\nSTARTD_CRON_X_PERIOD = 1\nSTARTD_CRON_X_SLOTS = one",
             "'one' is not the number",
@@ -120,7 +120,7 @@ def test_output_is_the_same_however_it_arrives(sizes: list[int]) -> None:
 
 def test_an_ad_without_end_is_refused() -> None:
     output = CronOutput(CronJob(name="p", executable="/p"))
-    with pytest.raises(ValueError, match="without a line that begins with -"):
+    with pytest.raises(ValueError, match="without a line that starts with -"):
         for _ in range(AD_BYTES_MAX):
             list(output.fed(b"A = 1\n"))
 

@@ -57,7 +57,7 @@ def test_a_script_that_blames_the_machine_closes_its_slot_and_no_other() -> None
     for status, closed in ((99, False), (100, False), (7, True)):
         _ended(made, slot, status)
         assert (slot.state.broken is not None) is closed, status
-    assert slot.state.broken == "The epilog ended with status 7"
+    assert slot.state.broken == "The epilog exited with status 7"
     assert other.state.broken is None
 
 

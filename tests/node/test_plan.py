@@ -35,7 +35,7 @@ _CLIENT = "BOINC_Executable = /opt/boinc\nBOINC_InitialDir = /var/boinc\n"
     ("text", "words"),
     [
         (_BACKFILL, "BOINC_Executable and BOINC_InitialDir must be set"),
-        (_BACKFILL + _CLIENT + "BACKFILL_SYSTEM = SETI", "only BOINC is known"),
+        (_BACKFILL + _CLIENT + "BACKFILL_SYSTEM = SETI", "the only supported value is BOINC"),
         (_BACKFILL + _CLIENT + "BOINC_Universe = java", "vanilla"),
         (_BACKFILL + _CLIENT + "BOINC_InitialDir = boinc", "absolute"),
     ],

@@ -1,4 +1,4 @@
-"""A machine is laid out anew while it works: slots leave with their jobs, and others come when there is room."""
+"""A machine is laid out again while it works: slots leave with their jobs, and others come when there is room."""
 
 from __future__ import annotations
 
@@ -113,7 +113,8 @@ def test_a_busy_surplus_slot_takes_no_further_job_and_vanishes_with_its_own(four
     assert ad.eval("START") is False and ad.eval("Requirements") is False
     assert ad["SlotLeavingReason"] == "the configuration has fewer slots of its type"
     assert four.awaited_layout() == [
-        "slot4@here takes no further job and vanishes once it is free: the configuration has fewer slots of its type"
+        "slot4@here accepts no further jobs and is deleted once it is free: the configuration has fewer slots "
+        "of its type"
     ]
     end(four, "b")
     assert shown(four) == {"slot3": (1, "Claimed")}

@@ -11,12 +11,12 @@ from website.manual import policy as docs
 
 from roost.classad import parse_expression
 from roost.classad.refs import mentioned_in
-from roost.config.knob import KnobType, Scope
+from roost.config.knob import KnobScope, KnobType
 from roost.config.knobs import ALL, BY_NAME, find
 from roost.policy.attributes import ATTRIBUTES, FAMILIES, attribute_of, attributes_named
 from roost.policy.catalogue import FAMILIES as POLICY_FAMILIES
 from roost.policy.catalogue import KNOB_POLICIES, POLICIES, USER_POLICIES, VARIANTS, policy_named
-from roost.policy.model import Attribute, Kind, PolicyExpression, Side, Unit
+from roost.policy.model import AdKind, Attribute, PolicyExpression, Unit, ValueKind
 from roost.starter.starter_ad import MEASURED, STATIC
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -27,7 +27,7 @@ NO_POLICY = {
     "max_transfer_input_mb", "max_transfer_output_mb", "collector_requirements",
     "absent_requirements", "daemon_shutdown", "daemon_shutdown_fast", "slotweight",
     "cgroup_hard_memory_limit_expr", "cgroup_soft_memory_limit_expr",
-    "enable_ssh_to_job",
+    "enable_ssh_to_job", "dagman_on_exit_remove",
 }  # fmt: skip
 
 
@@ -67,7 +67,7 @@ def test_a_row_says_when_it_is_evaluated_and_what_undefined_and_error_mean(row: 
     assert row.meaning.endswith(".")
     assert row.source
     assert row.set_by in ("owner", "administrator", "user")
-    assert row.unit is Unit.NONE or row.kind in (Kind.INTEGER, Kind.REAL, Kind.NUMBER)
+    assert row.unit is Unit.NONE or row.kind in (ValueKind.INTEGER, ValueKind.REAL, ValueKind.NUMBER)
 
 
 @pytest.mark.parametrize("row", [row for row in POLICIES.values() if row.default], ids=lambda row: row.name)
@@ -93,8 +93,8 @@ def test_an_attribute_row_makes_sense(row: Attribute) -> None:
     assert row.meaning.endswith((".", ".)"))
     assert row.source
     assert row.low is None or row.high is None or row.low < row.high
-    assert row.unit is Unit.NONE or row.kind in (Kind.INTEGER, Kind.REAL, Kind.NUMBER)
-    assert not row.choices or row.kind is Kind.STRING
+    assert row.unit is Unit.NONE or row.kind in (ValueKind.INTEGER, ValueKind.REAL, ValueKind.NUMBER)
+    assert not row.choices or row.kind is ValueKind.STRING
     assert not (row.always and row.when)
     if row.replaced_by is not None and "<" not in row.replaced_by:
         assert attributes_named(row.replaced_by)
@@ -103,20 +103,20 @@ def test_an_attribute_row_makes_sense(row: Attribute) -> None:
 @pytest.mark.parametrize(
     ("name", "side", "kind", "unit"),
     [
-        ("memory", Side.MACHINE, Kind.INTEGER, Unit.MIB),
-        ("ImageSize", Side.JOB, Kind.INTEGER, Unit.KIB),
-        ("imagesize", Side.STARTER, Kind.INTEGER, Unit.KIB),
-        ("KeyboardIdle", Side.MACHINE, Kind.INTEGER, Unit.SECONDS),
-        ("ClockMin", Side.MACHINE, Kind.INTEGER, Unit.MINUTES),
-        ("CurrentTime", Side.JOB, Kind.INTEGER, Unit.INSTANT),
-        ("slot3_State", Side.MACHINE, Kind.STRING, Unit.NONE),
-        ("slot1_2_Memory", Side.MACHINE, Kind.INTEGER, Unit.MIB),
-        ("RequestTape", Side.JOB, Kind.NUMBER, Unit.NONE),
-        ("WANT_SUSPEND", Side.MACHINE, Kind.BOOLEAN, Unit.NONE),
-        ("WANT_SUSPEND_VANILLA", Side.MACHINE, Kind.BOOLEAN, Unit.NONE),
+        ("memory", AdKind.MACHINE, ValueKind.INTEGER, Unit.MIB),
+        ("ImageSize", AdKind.JOB, ValueKind.INTEGER, Unit.KIB),
+        ("imagesize", AdKind.STARTER, ValueKind.INTEGER, Unit.KIB),
+        ("KeyboardIdle", AdKind.MACHINE, ValueKind.INTEGER, Unit.SECONDS),
+        ("ClockMin", AdKind.MACHINE, ValueKind.INTEGER, Unit.MINUTES),
+        ("CurrentTime", AdKind.JOB, ValueKind.INTEGER, Unit.INSTANT),
+        ("slot3_State", AdKind.MACHINE, ValueKind.STRING, Unit.NONE),
+        ("slot1_2_Memory", AdKind.MACHINE, ValueKind.INTEGER, Unit.MIB),
+        ("RequestTape", AdKind.JOB, ValueKind.NUMBER, Unit.NONE),
+        ("WANT_SUSPEND", AdKind.MACHINE, ValueKind.BOOLEAN, Unit.NONE),
+        ("WANT_SUSPEND_VANILLA", AdKind.MACHINE, ValueKind.BOOLEAN, Unit.NONE),
     ],
 )
-def test_attributes_are_found_by_name(name: str, side: Side, kind: Kind, unit: Unit) -> None:
+def test_attributes_are_found_by_name(name: str, side: AdKind, kind: ValueKind, unit: Unit) -> None:
     row = attribute_of(name, side)
     assert row is not None
     assert (row.kind, row.unit) == (kind, unit)
@@ -137,8 +137,8 @@ def test_policies_are_found_by_variant_and_attribute() -> None:
     assert policy_named("IsOwner") is POLICIES["IS_OWNER"]
     assert policy_named("START_VANILLA") is None
     assert policy_named("Nonsense") is None
-    assert USER_POLICIES["RANK"].my is Side.JOB
-    assert POLICIES["RANK"].my is Side.MACHINE
+    assert USER_POLICIES["RANK"].my is AdKind.JOB
+    assert POLICIES["RANK"].my is AdKind.MACHINE
 
 
 @pytest.mark.parametrize(
@@ -168,14 +168,14 @@ def test_the_list_of_a_family_is_no_member_and_the_families_are_knobs() -> None:
 
 
 def test_everything_a_starter_tells_its_expressions_is_known() -> None:
-    unknown = [name for name in (*STATIC, *MEASURED) if attribute_of(name, Side.STARTER) is None]
+    unknown = [name for name in (*STATIC, *MEASURED) if attribute_of(name, AdKind.STARTER) is None]
     assert unknown == []
 
 
 def test_slot_policies_can_be_set_for_a_slot_type() -> None:
     for row in KNOB_POLICIES.values():
-        if row.attribute is not None and row.my is Side.MACHINE and row.evaluated_by == "startd":
-            assert BY_NAME[row.name.lower()].scope is Scope.SLOT_TYPE, row.name
+        if row.attribute is not None and row.my is AdKind.MACHINE and row.evaluated_by == "startd":
+            assert BY_NAME[row.name.lower()].scope is KnobScope.SLOT_TYPE, row.name
 
 
 def test_every_field_of_the_model_is_documented_by_the_page_or_the_table() -> None:

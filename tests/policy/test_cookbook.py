@@ -15,7 +15,7 @@ from roost.config import Config, LoadOptions, MemoryHost, check, load
 from roost.policy.catalogue import POLICIES
 from roost.policy.explain import explain
 from roost.policy.explain.configured import configured_expression, configured_machine
-from roost.policy.model import Side
+from roost.policy.model import AdKind
 from roost.policy.render import render_text
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs/guides/policy-cookbook.md").read_text(encoding="utf-8")
@@ -121,9 +121,9 @@ def decided(situation: Situation, name: str) -> tuple[str, str]:
     if "machine" in situation.cells:
         for attribute in made.ad:
             ad[attribute] = made.ad[attribute]
-    if row is not None and row.my is Side.JOB and row.submit_command is None:
+    if row is not None and row.my is AdKind.JOB and row.submit_command is None:
         assert job is not None
-        ad, job = job, None if row.target is Side.NONE else ad
+        ad, job = job, None if row.target is AdKind.NONE else ad
     found = configured_expression(config, name, subsys=row.evaluated_by.upper() if row else "STARTD")
     expression = found.expression if found else parse_expression(name)
     explanation = explain(expression, ad, job, world=WORLD, name=name, origins=made.origins)

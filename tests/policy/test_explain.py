@@ -1,4 +1,4 @@
-"""What an explanation says beside its deciding clauses: names followed, attributes, places, changes, limits."""
+"""What an explanation says besides its deciding clauses: names followed, attributes, places, changes, limits."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 
 from roost.classad import ERROR, UNDEFINED, ClassAd, FixedWorld
 from roost.classad.errors import ParseError
-from roost.policy.explain import Explanation, Origin, Side, explain
+from roost.policy.explain import Explanation, Origin, UsedSide, explain
 
 WORLD = FixedWorld(instant=10_000.0)
 
@@ -28,7 +28,7 @@ def test_a_name_defined_by_an_expression_is_followed_and_the_way_there_is_kept()
     (clause,) = explanation.clauses
     assert clause.text == "KeyboardIdle > 15 * 60"
     (step,) = clause.path
-    assert (step.name, step.side, step.value, step.span) == ("START", Side.MY, False, (0, 5))
+    assert (step.name, step.side, step.value, step.span) == ("START", UsedSide.MY, False, (0, 5))
     assert step.text[clause.span[0] : clause.span[1]] == clause.text
     assert str(step.origin) == "pool.config:7"
 
@@ -39,10 +39,10 @@ def test_a_definition_in_the_other_ad_sees_the_ads_the_other_way_round() -> None
     explanation = explain("TARGET.Requirements", machine(Memory=2048), job)
     (clause,) = explanation.clauses
     assert [(used.name, used.side) for used in clause.attributes] == [
-        ("Memory", Side.MY),
-        ("RequestMemory", Side.TARGET),
+        ("Memory", UsedSide.MY),
+        ("RequestMemory", UsedSide.TARGET),
     ]
-    assert explanation.changes[0].side in (Side.MY, Side.TARGET)
+    assert explanation.changes[0].side in (UsedSide.MY, UsedSide.TARGET)
 
 
 def test_attributes_are_listed_through_definitions_with_their_places() -> None:
@@ -71,8 +71,8 @@ def test_the_clock_is_no_constant() -> None:
 def test_attributes_that_are_not_there_are_nowhere() -> None:
     explanation = explain('TARGET.Owner == "ada" && Missing', machine(), ClassAd())
     assert [(used.name, used.side) for clause in explanation.clauses for used in clause.attributes] == [
-        ("TARGET.Owner", Side.NOWHERE),
-        ("Missing", Side.NOWHERE),
+        ("TARGET.Owner", UsedSide.NOWHERE),
+        ("Missing", UsedSide.NOWHERE),
     ]
 
 

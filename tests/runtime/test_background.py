@@ -1,4 +1,5 @@
-"""Tasks beside a daemon's work: failures are logged, and an end waits for what it calls off, but not for ever."""
+"""Tasks in the background of a daemon's work: failures are logged, and an end waits for what it calls off, but not
+forever."""
 
 from __future__ import annotations
 

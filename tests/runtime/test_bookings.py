@@ -20,7 +20,7 @@ from roost.wire.parts import in_parts
 
 def _demand(serial: int, idle: int, *, heard: int = 0, **more: Any) -> m.Demand:
     ad = {"RequestCpus": 1} if serial == 1 else {}
-    request = m.Request(autocluster=1, ad=ad, count=idle, job="1.0")
+    request = m.ResourceRequest(autocluster=1, ad=ad, count=idle, job="1.0")
     return m.Demand(schedd="q", submitters={"ann": [request]}, serial=serial, heard=heard, **more)
 
 
@@ -137,7 +137,7 @@ def test_rejections_are_told_once() -> None:
 def test_an_ad_that_cannot_be_read_changes_nothing() -> None:
     bookings = Bookings()
     bookings.wanted(_demand(1, 1), "q", 10.0)
-    bad = m.Request(autocluster=2, ad={"Requirements": {"text": "1 +"}}, count=5, job="2.0")
+    bad = m.ResourceRequest(autocluster=2, ad={"Requirements": {"text": "1 +"}}, count=5, job="2.0")
     with pytest.raises(WireError):
         bookings.wanted(m.Demand(schedd="q", submitters={"ann": [bad]}, serial=2), "q", 10.0)
     assert _left(bookings) == 1

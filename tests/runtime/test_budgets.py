@@ -20,7 +20,7 @@ from roost.runtime.central.daemon import CentralDaemon
 from roost.runtime.home import Home
 from roost.runtime.identity import user_name
 from roost.runtime.queue.daemon import ScheddDaemon
-from roost.runtime.role import Ending, RoleContext
+from roost.runtime.role import DaemonEnding, RoleContext
 from roost.schedd import events as ev
 from roost.wire.messages import Answer, Ask
 from roost.wire.subjects import Role
@@ -135,7 +135,7 @@ async def queue(tmp_path: Path, config: str = "") -> AsyncIterator[tuple[ScheddD
         try:
             yield daemon, ask
         finally:
-            await daemon.stop(Ending.FAST)
+            await daemon.stop(DaemonEnding.FAST)
             for each in (bus, *buses.values()):
                 await each.close()
     finally:
@@ -327,7 +327,7 @@ def test_a_hostile_constraint_on_slots_is_refused_and_others_are_answered(tmp_pa
             good = await ask(constraint='regexp("slot[0-9]@", Name)', projection=["Name"], values=True)
             assert [row["Name"] for row in good.data] == [f"slot{n}@n" for n in range(min(10, slots))]
         finally:
-            await daemon.stop(Ending.FAST)
+            await daemon.stop(DaemonEnding.FAST)
             await bus.close()
             await client.close()
             place.server.stop()

@@ -15,7 +15,7 @@ import pytest
 
 from roost.runtime.bus.answer_pieces import ROWS_PER_ANSWER, pieces
 from roost.runtime.bus.client import Bus, BusError, BusSettings
-from roost.runtime.bus.server import Accounts, NatsServer
+from roost.runtime.bus.server import BusAccounts, NatsServer
 from roost.runtime.identity import user_name
 from roost.wire.codec import expect
 from roost.wire.errors import WireError
@@ -29,7 +29,7 @@ class Place:
     """A server with users."""
 
     def __init__(self, directory: Path) -> None:
-        self.accounts = Accounts(directory, SUBJECTS)
+        self.accounts = BusAccounts(directory, SUBJECTS)
         for role, name in (
             (Role.CENTRAL, "c"),
             (Role.SCHEDD, "q"),
@@ -39,7 +39,7 @@ class Place:
             (Role.CLIENT, user_name()),
         ):
             self.accounts.account(role, name)
-        self.server = NatsServer(directory / "nats", self.accounts)
+        self.server = NatsServer(directory / "nats", self.accounts.server_text)
         self.server.start()
 
     def settings(self, role: Role, name: str) -> BusSettings:
@@ -113,11 +113,11 @@ def test_an_answer_with_large_rows_comes_in_messages_that_are_not_too_large(size
     assert [each.more for each in sent] == [True] * (len(sent) - 1) + [False]
     found = [row for each in sent if isinstance(each.data, list) for row in each.data]
     assert found == [row for row, size in zip(rows, sizes, strict=True) if size < 8_000_000]
-    assert sent[-1].text.startswith("slow") and ("1 left out, larger than" in sent[-1].text) == (len(found) < len(rows))
+    assert sent[-1].text.startswith("slow") and ("1 omitted, larger than" in sent[-1].text) == (len(found) < len(rows))
 
 
 def test_an_answer_without_form_is_a_mistake() -> None:
-    with pytest.raises(WireError, match="has no form"):
+    with pytest.raises(WireError, match="cannot be represented in JSON"):
         list(pieces(Answer(data=[1, object()])))
 
 
@@ -189,19 +189,19 @@ def test_whoever_is_not_known_is_turned_away(place: Place) -> None:
 def test_passwords_are_for_the_owner_only_and_stay(place: Place, tmp_path: Path) -> None:
     for path in (tmp_path / "accounts.json", tmp_path / "nats" / "nats.conf"):
         assert path.stat().st_mode & 0o077 == 0, path
-    again = Accounts(tmp_path, SUBJECTS)
+    again = BusAccounts(tmp_path, SUBJECTS)
     assert again.account(Role.CLIENT, "ann") == place.accounts.account(Role.CLIENT, "ann")
 
 
 def test_a_user_who_is_not_named_any_more_has_no_account(tmp_path: Path) -> None:
     subjects = Subjects("p")
-    accounts = Accounts(tmp_path, subjects)
+    accounts = BusAccounts(tmp_path, subjects)
     kept = accounts.account(Role.USER, "ann")
     accounts.account(Role.USER, "bob")
     accounts.account(Role.CLIENT, "root")
     accounts.forget_users(["ann"])
-    again = Accounts(tmp_path, subjects)
-    names = {each["user"] for each in json.loads(again.server_text())["users"]}
+    again = BusAccounts(tmp_path, subjects)
+    names = {each["user"] for each in json.loads(again.server_text().removeprefix("authorization: "))["users"]}
     assert names == {"user:ann", "client:root"}
     assert again.account(Role.USER, "ann") == kept, "who stays keeps the key"
 

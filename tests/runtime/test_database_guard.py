@@ -78,13 +78,13 @@ def _empty_meta(path: Path) -> None:
 
 
 SEEN_AT_ONCE = {
-    "deleted": (lambda path: path.unlink(), "queue.sqlite is gone"),
-    "all deleted": (lambda path: [each.unlink() for each in path.parent.iterdir()], "queue.sqlite is gone"),
-    "directory gone": (lambda path: shutil.rmtree(path.parent), "queue.sqlite is gone"),
-    "moved": (lambda path: path.rename(path.with_name("other")), "queue.sqlite is gone"),
+    "deleted": (lambda path: path.unlink(), "queue.sqlite is missing"),
+    "all deleted": (lambda path: [each.unlink() for each in path.parent.iterdir()], "queue.sqlite is missing"),
+    "directory gone": (lambda path: shutil.rmtree(path.parent), "queue.sqlite is missing"),
+    "moved": (lambda path: path.rename(path.with_name("other")), "queue.sqlite is missing"),
     "replaced": (_replace, "queue.sqlite was replaced by another file"),
-    "log deleted": (lambda path: _wal(path).unlink(), "queue.sqlite-wal, the log of its last changes, is gone"),
-    "log replaced": (lambda path: _replace(_wal(path)), "the log of its last changes, was replaced"),
+    "log deleted": (lambda path: _wal(path).unlink(), "queue.sqlite-wal, its write-ahead log, is missing"),
+    "log replaced": (lambda path: _replace(_wal(path)), "queue.sqlite-wal, its write-ahead log, was replaced"),
     "log cut": (lambda path: os.truncate(_wal(path), _wal(path).stat().st_size // 2), "was truncated"),
     "emptied": (_empty_meta, "its table meta was emptied"),
 }
@@ -115,7 +115,7 @@ def test_the_watch_finds_what_was_destroyed(store: Store, path: Path, what: str)
 
 
 def test_what_was_destroyed_while_it_was_written_is_not_confirmed(store: Store, path: Path) -> None:
-    with pytest.raises(Damaged, match="is gone"), store.database.changing() as connection:
+    with pytest.raises(Damaged, match="is missing"), store.database.changing() as connection:
         connection.execute(text("DELETE FROM states"))
         path.unlink()
 
@@ -162,7 +162,7 @@ def test_a_database_that_is_gone_is_not_begun_anew(path: Path) -> None:
     _opened(path).close()
     path.unlink()
     for _ in range(2):
-        with pytest.raises(StoreError, match=r"queue.sqlite is gone.*restore a backup.*remove .*queue.identity"):
+        with pytest.raises(StoreError, match=r"queue.sqlite is missing.*restore a backup.*remove .*queue.identity"):
             _opened(path)
     _known(path).unlink()
     _opened(path).close()
@@ -177,11 +177,11 @@ def test_a_database_that_is_removed_with_its_directory_is_not_begun_anew(path: P
     if when == "open":
         # With the copy of its identity as well: while it is open, that is made again.
         _known(path).unlink()
-        with pytest.raises(Damaged, match="is gone"):
+        with pytest.raises(Damaged, match="is missing"):
             store.database.verify()
         assert _known(path).read_text() == f"{store.database.identity} {path}\n"
     store.close()
-    with pytest.raises(StoreError, match=r"queue.sqlite is gone.*restore a backup"):
+    with pytest.raises(StoreError, match=r"queue.sqlite is missing.*restore a backup"):
         _opened(path)
 
 
@@ -191,7 +191,7 @@ def test_another_database_is_not_taken_for_the_old_one(path: Path, tmp_path: Pat
     _opened(other).close()
     shutil.copy(path, tmp_path / "backup")
     shutil.copy(other, path)
-    with pytest.raises(StoreError, match=r"not the one that this pool used last.*remove .*queue.identity"):
+    with pytest.raises(StoreError, match=r"not the one that this pool last used.*remove .*queue.identity"):
         _opened(path)
     # The administrator may name another place.
     Store.open(f"sqlite:///{other}", _known(path)).close()
@@ -215,7 +215,7 @@ def test_a_row_that_cannot_be_read_is_damage(store: Store) -> None:
     with store.database.changing() as connection:
         columns = "cluster, owner, submitted_at, count, ad, plan, gone"
         connection.execute(text(f"INSERT INTO clusters ({columns}) VALUES (1, 'a', 1, 1, '{{', '', '')"))
-    with pytest.raises(Damaged, match="a row of it cannot be read"):
+    with pytest.raises(Damaged, match="a row cannot be read"):
         store.load()
 
 
@@ -227,7 +227,7 @@ def test_the_check_takes_limited_time(
     monkeypatch.setattr(databases, "_CHECK_STEPS", 1)
     with caplog.at_level(logging.INFO):
         again = _opened(path)
-    assert "the rest of it is not checked" in caplog.text
+    assert "the rest was not checked" in caplog.text
     assert again.state("name1") == "x" * 2000
     again.close()
 
@@ -257,7 +257,7 @@ def killed(path: Path) -> Path:
 def test_a_log_that_is_whole_is_used_without_a_word(killed: Path, caplog: pytest.LogCaptureFixture) -> None:
     store = _opened(killed)
     assert store.state("name39") == "x" * 2000
-    assert "cannot be used" not in caplog.text
+    assert "are unusable" not in caplog.text
     store.close()
 
 
@@ -277,12 +277,12 @@ def test_the_log_says_what_of_the_wal_is_lost(
         left = connection.execute(select(STATES.c.name)).all()
         assert connection.execute(select(META.c.value)).all()
     assert 0 < len(left) < 40
-    (said,) = [each.getMessage() for each in caplog.records if "cannot be used" in each.getMessage()]
-    assert "queue.sqlite-wal" in said and "what was confirmed last in the previous run is lost" in said
+    (said,) = [each.getMessage() for each in caplog.records if "are unusable" in each.getMessage()]
+    assert "queue.sqlite-wal" in said and "the last changes confirmed in the previous run are lost" in said
     store.close()
     caplog.clear()
     _opened(killed).close()
-    assert "cannot be used" not in caplog.text
+    assert "are unusable" not in caplog.text
 
 
 def test_a_database_whose_whole_log_is_lost_is_told(killed: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -291,7 +291,7 @@ def test_a_database_whose_whole_log_is_lost_is_told(killed: Path, caplog: pytest
     for _ in range(2):
         with pytest.raises(StoreError, match=r"has lost its contents.*restore a backup.*or remove .*queue.identity"):
             _opened(killed)
-    assert "cannot be used" in caplog.text
+    assert "are unusable" in caplog.text
 
 
 def test_the_schema_is_that_of_a_queue(path: Path) -> None:

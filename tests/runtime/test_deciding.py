@@ -16,7 +16,7 @@ from roost.runtime.bus.client import Bus
 from roost.runtime.central.daemon import CentralDaemon
 from roost.runtime.deciding import SLICE_S, Deciding, in_slices
 from roost.runtime.home import Home
-from roost.runtime.role import Ending, RoleContext
+from roost.runtime.role import DaemonEnding, RoleContext
 from roost.wire import messages as m
 from roost.wire.ads import ad_data
 from roost.wire.messages import Answer, Ask
@@ -84,12 +84,12 @@ def _slot(number: int) -> dict[str, Any]:
     return ad_data(ad)
 
 
-def _request(number: int) -> m.Request:
+def _request(number: int) -> m.ResourceRequest:
     ad = ClassAd({"Owner": "ann", "User": "ann@x", "ProcId": number})
     # Some ten thousand evaluation steps for each slot, and true of none.
     text = f'regexp("(a+)+$", strcat("aaaaaaaaaa!", TARGET.Name)) || ProcId == {number + REQUESTS}'
     ad["Requirements"] = parse_expression(text)
-    return m.Request(autocluster=number, ad=ad_data(ad), count=1, job=f"1.{number}")
+    return m.ResourceRequest(autocluster=number, ad=ad_data(ad), count=1, job=f"1.{number}")
 
 
 def test_a_query_is_answered_during_a_cycle_and_ads_change_after_it(tmp_path: Path) -> None:
@@ -120,7 +120,7 @@ def test_a_query_is_answered_during_a_cycle_and_ads_change_after_it(tmp_path: Pa
             assert daemon.last is not None and len(daemon.last.rejected) == REQUESTS
             assert daemon.table.get("Machine", f"slot{SLOTS}@n") is not None
         finally:
-            await daemon.stop(Ending.FAST)
+            await daemon.stop(DaemonEnding.FAST)
             await bus.close()
             await client.close()
             place.server.stop()

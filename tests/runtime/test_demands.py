@@ -138,7 +138,7 @@ def test_users_with_many_different_jobs_share_the_room_in_a_word() -> None:
 def test_kinds_of_jobs_without_number_have_their_turn_before_long(
     monkeypatch: pytest.MonkeyPatch, large: list[tuple[str, int, int]]
 ) -> None:
-    """Those that had no room waited for ever, or five minutes for each word."""
+    """Those that had no room waited forever, or five minutes for each word."""
     monkeypatch.setattr("roost.runtime.queue.demands.WORD_BYTES", 100_000)
     users = [("ann", 800, 10), ("bob", 30, 10), *large]
     words = _words(_of_kinds(*users), 60)
@@ -165,7 +165,7 @@ def test_the_next_word_follows_by_itself_while_not_all_had_room(monkeypatch: pyt
 def _follows(queue: Queue) -> bool:
     async def speaks() -> bool:
         demands = Demands(Daemon(queue))
-        demands._hears = True
+        demands._receives_matches = True
         await demands._tell()
         return demands._offer is not None
 
@@ -180,5 +180,5 @@ def test_submitters_without_number_do_not_fill_the_message(caplog: pytest.LogCap
     assert demands._shown(ads) == demands._shown(ads) == found
     assert demands._shown({"ann": {"IdleJobs": 1}}) == {"ann": {"IdleJobs": 1}}
     assert caplog.messages == [
-        f"the pool is told of {len(found)} of 20000 submitters only: a message has no room for the others"
+        f"only {len(found)} of 20000 submitters were reported to the pool: the others do not fit into a message"
     ]

@@ -118,7 +118,7 @@ def test_a_database_on_a_disk_that_fails_is_not_damaged(
 ) -> None:
     """The queue confirmed nothing more until it was started again, and asked for a backup of what was whole."""
     with (
-        pytest.raises(StoreError, match="its disk failed while it was read") as whole,
+        pytest.raises(StoreError, match="its disk failed while it was being read") as whole,
         store.database.reading(),
     ):
         raise _corrupt("SELECT")
@@ -154,7 +154,7 @@ RUN_OF = AccountingRecord(queue="all.q", host="a", group="g", owner="ann", job_n
 def test_a_commit_whose_answer_was_lost_counts_once(
     store: Store, monkeypatch: pytest.MonkeyPatch, when: str, kind: str
 ) -> None:
-    """A retry added all of it again, or failed for ever since the rows were there."""
+    """A retry added all of it again, or failed forever since the rows were there."""
     history = ch.AddHistory(
         job=JobId(1, 0), owner="ann", status=JobStatus.COMPLETED, ended_at=5, ad=ClassAd(ClusterId=1), cluster=None
     )

@@ -22,7 +22,7 @@ from roost.runtime.files.output_files import Baseline, checkpoint_manifest, outp
 from roost.runtime.files.transfer import (
     PIECE_BYTES_MAX,
     FileItem,
-    Kind,
+    ItemKind,
     LocalSink,
     LocalSource,
     Manifest,
@@ -37,7 +37,7 @@ from roost.runtime.node.runs import files as transfers
 from roost.runtime.node.runs.files import Transfers
 from roost.runtime.processes.sandbox import Sandbox, SandboxFailed, remove_tree
 from roost.runtime.queue.local_runs import InnerBus
-from roost.wire.messages import FileTaken, Message, OutputDone, PutFile
+from roost.wire.messages import AskFiles, Files, FileTaken, Message, OutputDone, PutFile
 from roost.wire.subjects import Subjects
 
 IN, OUT = StarterHold.TRANSFER_INPUT_ERROR, StarterHold.TRANSFER_OUTPUT_ERROR
@@ -55,7 +55,7 @@ def _tree(root: Path, *names: str) -> None:
 
 def _names(manifest: Manifest | TransferProblem) -> list[str]:
     assert isinstance(manifest, Manifest), manifest
-    return [item.name + ("/" if item.kind is Kind.DIRECTORY else "") for item in manifest.items]
+    return [item.name + ("/" if item.kind is ItemKind.DIRECTORY else "") for item in manifest.items]
 
 
 def _problem(found: Manifest | TransferProblem) -> TransferProblem:
@@ -180,9 +180,9 @@ def test_what_the_queue_kept_replaces_input(tmp_path: Path) -> None:
     [
         ("absent", IN, 2, "No such file"),
         ("http://host/file", IN, 0, "URLs"),
-        ("pipe", IN, 0, "neither file nor directory"),
+        ("pipe", IN, 0, "neither a file nor a directory"),
         ("circle", IN, 40, "symbolic links"),
-        ("..", IN, 0, "no name of its own"),
+        ("..", IN, 0, "does not end in a name"),
         ("big", StarterHold.INPUT_TOO_LARGE, 0, "max_transfer_input_mb"),
         ("x/same, same/", IN, 0, "same name"),
     ],
@@ -292,12 +292,12 @@ def test_listed_output_is_just_that(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("listed", "subcode", "words"),
     [
-        ("absent", 2, "the job did not make it"),
+        ("absent", 2, "the job did not create it"),
         ("../home", 0, "must put its output there"),
         ("/etc/passwd", 0, "must put its output there"),
-        ("astray", 0, "leads out of the scratch directory"),
-        ("dir", 0, "leads out of the scratch directory"),
-        ("pipe", 0, "neither file nor directory"),
+        ("astray", 0, "leads outside the scratch directory"),
+        ("dir", 0, "leads outside the scratch directory"),
+        ("pipe", 0, "neither a file nor a directory"),
     ],
 )
 def test_output_that_cannot_be_moved_holds_the_job(tmp_path: Path, listed: str, subcode: int, words: str) -> None:
@@ -370,7 +370,7 @@ def test_a_transfer_that_broke_off_goes_on_where_it_was(tmp_path: Path) -> None:
     assert _moved(manifest, lambda name: there / name) == PIECE_BYTES_MAX * 3 - 2000
     assert (there / "target").read_bytes() == whole
     changed = FileItem(name=item.name, size=item.size, changed_ns=item.changed_ns + 1)
-    assert sink.begin_now(changed) == 0, "another content begins anew"
+    assert sink.begin_now(changed) == 0, "another content starts over"
 
 
 def test_a_file_changed_while_it_is_moved_is_noticed(tmp_path: Path) -> None:
@@ -385,7 +385,7 @@ def test_a_file_changed_while_it_is_moved_is_noticed(tmp_path: Path) -> None:
 def test_a_source_serves_its_manifest_and_nothing_else(tmp_path: Path) -> None:
     manifest, _ = _one(tmp_path, 10)
     found = LocalSource(manifest, IN).read_now(FileItem(name="../../etc/passwd"), 0, 100)
-    assert isinstance(found, TransferProblem) and "not among the files" in found.text
+    assert isinstance(found, TransferProblem) and "not one of the files" in found.text
 
 
 def test_a_file_swapped_for_a_link_after_the_manifest_is_not_served(tmp_path: Path) -> None:
@@ -405,7 +405,7 @@ def test_a_file_swapped_for_a_link_after_the_manifest_is_not_served(tmp_path: Pa
 def test_names_that_lead_elsewhere_are_refused(tmp_path: Path, name: str) -> None:
     assert unsafe(name)
     begun = LocalSink(lambda _: tmp_path / "x", IN, writer="1.0#1").begin_now(FileItem(name=name))
-    assert isinstance(begun, TransferProblem) and "refused" in begun.text
+    assert isinstance(begun, TransferProblem) and "is not allowed: " in begun.text
     with pytest.raises(ValueError):
         unpack_items(pack_items([FileItem(name=name)]))
 
@@ -427,7 +427,7 @@ _ITEMS = st.lists(
     st.builds(
         FileItem,
         name=st.text("ab.é-", min_size=1, max_size=5).filter(lambda name: not unsafe(name)),
-        kind=st.sampled_from(Kind),
+        kind=st.sampled_from(ItemKind),
         size=st.integers(0, 2**60),
         mode=st.integers(0, 0o777),
         changed_ns=st.integers(0, 2**62),
@@ -472,8 +472,42 @@ def test_a_queue_that_is_away_is_waited_for(tmp_path: Path, monkeypatch: pytest.
             return FileTaken(offset=len(message.data)) if isinstance(message, PutFile) else FileTaken()
 
     (tmp_path / "result").write_text("of it")
-    moved = Transfers(Away(), "node", "q", "1.0#1@q")
+    moved = Transfers(Away(), "node", "q", "1.0#1@q", lambda stage: None)
     ad = ClassAd({"Iwd": "/", "Out": "/dev/null"})
     assert asyncio.run(moved.send_output(ad, tmp_path, Baseline(files={}), Output.DELIVERED)) is None
     assert [type(each) for each in taken] == [PutFile, PutFile, OutputDone]
     assert moved.sent == 5
+
+
+@pytest.mark.parametrize("waits", [0, 3])
+def test_files_that_wait_for_others_are_told_of_as_waiting_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, waits: int
+) -> None:
+    monkeypatch.setattr(transfers, "WAIT_S", 0.001)
+    told: list[str] = []
+
+    class Busy(InnerBus):
+        """A queue that lets so many requests of each transfer wait."""
+
+        def __init__(self) -> None:
+            self.subjects = Subjects("p")
+            self.left = waits
+
+        async def request(self, subject: str, message: Message, timeout_s: float = 0.0) -> Message:
+            self.left -= 1
+            if isinstance(message, AskFiles):
+                return Files(wait=self.left >= 0, items=pack_items([]))
+            data = message.data if isinstance(message, PutFile) else b""
+            return FileTaken(wait=True) if self.left >= 0 else FileTaken(offset=len(data))
+
+    bus = Busy()
+    moved = Transfers(bus, "node", "q", "1.0#1@q", told.append)
+    assert asyncio.run(moved.fetch_input(tmp_path)) is None
+    bus.left = waits
+    (tmp_path / "result").write_text("of it")
+    for _ in range(2):
+        ad = ClassAd({"Iwd": "/", "Out": "/dev/null"})
+        assert asyncio.run(moved.send_output(ad, tmp_path, Baseline(files={}), Output.DELIVERED)) is None
+    stages = ("queued", "started") if waits else ("started",)
+    each = [f"{what}-{stage}" for what in ("input", "output") for stage in stages]
+    assert told == [*each, "output-started"]

@@ -98,7 +98,7 @@ def test_a_hook_that_takes_too_long_is_killed(one_place: Place, execute: Path) -
 
 
 INHERITED = r"""#!/usr/bin/perl
-# What a hook finds beside its streams.
+# What a hook finds besides its streams.
 opendir(my $fds, "/proc/self/fd");
 my @open = sort grep { /^\d+$/ && $_ > 2 && readlink("/proc/self/fd/$_") ne "/proc/$$/fd" } readdir($fds);
 print qq{Files = "@open"\n};
@@ -154,7 +154,7 @@ def test_what_is_no_ad_is_said_to_be_none() -> None:
 )
 def test_an_ad_with_an_attribute_that_is_no_name_is_refused_whole(output: str, is_job: bool) -> None:
     found = printed_ad(output, is_job=is_job)
-    assert isinstance(found, HookFailed) and found.text.startswith("what it printed is not an ad:")
+    assert isinstance(found, HookFailed) and found.text.startswith("its output is not an ad:")
 
 
 def test_a_hook_whose_call_is_cancelled_is_killed(one_place: Place, execute: Path, beacon: Beacon) -> None:
@@ -238,7 +238,7 @@ def test_what_others_could_have_written_is_not_run(one_place: Place, execute: Pa
     path = _hook(one_place, "#!/bin/sh\n")
     assert refusal(path) == ""
     path.chmod(0o757)
-    assert "everybody may write" in refusal(path)
+    assert "world-writable" in refusal(path)
     path.chmod(0o644)
     assert "not an executable file" in refusal(path)
     path.chmod(0o755)
@@ -260,13 +260,13 @@ def test_what_others_could_have_put_on_the_way_to_a_hook_is_not_run(one_place: P
     assert refusal(path) == refusal(link) == ""
     upper.chmod(0o777)
     for each in (path, link):
-        assert f"everybody may write to {upper}, and put" in refusal(each)
+        assert f"{upper} is world-writable, so any user could put another program there" in refusal(each)
     # There only owners remove and rename what there is.
     upper.chmod(0o1777)
     assert refusal(path) == refusal(link) == ""
     lower.chmod(0o1777)
     for each in (path, link):
-        assert f"everybody may write to {lower}, and put" in refusal(each)
+        assert f"{lower} is world-writable, so any user could put another program there" in refusal(each)
     lower.chmod(0o755)
     link.unlink()
     link.symlink_to("link")
@@ -276,7 +276,7 @@ def test_what_others_could_have_put_on_the_way_to_a_hook_is_not_run(one_place: P
 def test_two_jobs_in_what_a_hook_printed_are_none() -> None:
     assert printed_ad("\nA = 1\n\nB = 2\n\n", is_job=True) == ClassAd({"A": 1, "B": 2})
     found = printed_ad("A = 1\n\nB = 2\na = 3\n", is_job=True)
-    assert isinstance(found, HookFailed) and "more than one ad: a comes again" in found.text
+    assert isinstance(found, HookFailed) and "more than one ad: a is repeated" in found.text
     assert printed_ad("A = 1\n\nA = 2\n") == ClassAd({"A": 2})
 
 

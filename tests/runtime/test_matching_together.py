@@ -16,7 +16,7 @@ from roost.runtime.bus.client import Bus
 from roost.runtime.central import daemon as central_daemon
 from roost.runtime.central.daemon import CentralDaemon
 from roost.runtime.home import Home
-from roost.runtime.role import Ending, RoleContext
+from roost.runtime.role import DaemonEnding, RoleContext
 from roost.wire import messages as m
 from roost.wire.ads import ad_data
 from roost.wire.subjects import Role
@@ -37,7 +37,7 @@ async def central(folder: Path) -> AsyncIterator[CentralDaemon]:
     try:
         yield daemon
     finally:
-        await daemon.stop(Ending.FAST)
+        await daemon.stop(DaemonEnding.FAST)
         await bus.close()
         place.server.stop()
 
@@ -51,7 +51,7 @@ def _slots(*numbers: int, claim: int, **more: Any) -> m.SlotAds:
 
 def _demand(serial: int, count: int, **more: Any) -> m.Demand:
     ad = ClassAd({"Owner": "ann", "User": "ann@x", "Requirements": True})
-    request = m.Request(autocluster=1, ad=ad_data(ad), count=count, job="1.0")
+    request = m.ResourceRequest(autocluster=1, ad=ad_data(ad), count=count, job="1.0")
     return m.Demand(schedd="q", submitters={"ann@x": [request]}, serial=serial, **more)
 
 

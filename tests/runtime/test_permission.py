@@ -74,7 +74,7 @@ OF_USERS = {
     },
 }
 OF_ADMINISTRATORS = {
-    Daemon.QUEUE: {"cell-change", "cell-reservation-keep", "cell-tasks"},
+    Daemon.QUEUE: {"cell-change", "cell-report-loads", "cell-reservation-keep", "cell-tasks"},
     Daemon.MACHINE: {"cancel-drain", "drain", "poll", "reopen", "vacate"},
     Daemon.CENTRAL: {"userprio-set"},
 }
@@ -99,9 +99,10 @@ def test_an_administrator_may_ask_for_everything(daemon: Daemon, sender: str) ->
 
 @pytest.mark.parametrize("daemon", Daemon)
 def test_the_central_manager_may_drain_machines_and_ask_what_jobs_have_of_the_cell(daemon: Daemon) -> None:
-    more = {Daemon.MACHINE: {"drain", "cancel-drain"}, Daemon.QUEUE: {"cell-reservation-keep", "cell-tasks"}}.get(
-        daemon, set()
-    )
+    more = {
+        Daemon.MACHINE: {"drain", "cancel-drain"},
+        Daemon.QUEUE: {"cell-report-loads", "cell-reservation-keep", "cell-tasks"},
+    }.get(daemon, set())
     assert allowed(daemon, "central@x") == OF_USERS[daemon] | more
 
 
@@ -132,7 +133,7 @@ def test_questions_change_nothing() -> None:
         "act", "submit", "cell-change", "cell-clear-usage", "cell-edit", "cell-instances", "drain", "cancel-drain",
         "poll", "reopen", "vacate", "advertise", "userprio-set", "read-streams", "write-streams", "keep-streams",
         "leave-streams", "open-shell", "end-spooling", "spool-file",
-        "cell-reserve", "cell-reservation-delete", "cell-reservation-keep",
+        "cell-reserve", "cell-reservation-delete", "cell-reservation-keep", "cell-report-loads",
     }  # fmt: skip
     assert {name for table in VERBS.values() for name, verb in table.items() if not verb.question} == changing
 

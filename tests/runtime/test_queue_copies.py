@@ -14,7 +14,7 @@ from roost.config import MemoryHost, load_text
 from roost.runtime.home import Home
 from roost.runtime.queue import exported_files
 from roost.runtime.queue.exported_files import ExportedFiles
-from roost.runtime.queue.history_file import HistoryFile
+from roost.runtime.queue.history_file import EpochFile, HistoryFile, entries_of, epoch_files
 from roost.runtime.queue.job_queue_file import JobQueueFile
 from roost.runtime.queue.store import Store
 from roost.schedd import changes as ch
@@ -104,7 +104,7 @@ def test_a_log_that_cant_be_written_is_made_anew_when_it_can(tmp_path: Path, cap
     for _ in range(2):
         mirror.add([(cluster(1),), (ch.DropCluster(cluster=1),)])
         clock.now += 30
-    assert caplog.text.count("the mirror of the job queue is not written") >= 1
+    assert caplog.text.count("cannot write the mirror of the job queue") >= 1
     path.rmdir()
     clock.now += 30
     mirror.add([(cluster(2),)])
@@ -176,7 +176,7 @@ def test_a_file_that_was_just_rotated_is_known_to_have_the_last_job(tmp_path: Pa
 def test_a_history_that_cant_be_written_is_complained_of_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "history").mkdir()
     history(tmp_path).add([ended(1), ended(2)])
-    assert caplog.text.count("is not in its history file") == 1
+    assert caplog.text.count("is missing from its history file") == 1
 
 
 # -- what nobody foresaw -------------------------------------------------------------------------
@@ -231,7 +231,7 @@ def test_an_unforeseen_failure_costs_the_queues_log_a_pause_and_nothing_else(
             "numjobstarts": "1",
         },
     }  # fmt: skip
-    assert "internal error: the mirror of the job queue is not written; it is taken up again in 0 s" in caplog.text
+    assert "internal error: the mirror of the job queue was not written; trying again in 0 s" in caplog.text
 
 
 def test_an_ad_that_cannot_be_told_is_missing_from_the_history_alone(
@@ -254,4 +254,44 @@ def test_an_ad_that_cannot_be_told_is_missing_from_the_history_alone(
     copies.close()
     store.close()
     assert jobs(tmp_path / "history") == [2, 0]
-    assert "internal error: 1.0: not all are in the history file; `roost history` has them" in caplog.text
+    assert "internal error: 1.0: some jobs are missing from the history file; `roost history` lists them" in caplog.text
+
+
+# -- the epoch history -----------------------------------------------------------------------------
+
+
+def ran(number: int, starts: int) -> ClassAd:
+    return ClassAd({"ClusterId": number, "ProcId": 0, "Owner": "ann", "NumShadowStarts": starts})
+
+
+def test_each_run_of_a_job_has_an_ad_in_the_format_of_htcondor(tmp_path: Path) -> None:
+    made = EpochFile(tmp_path / "epochs", bytes_max=0, kept_max=2, each=tmp_path, clock=Clock())
+    made.add([ran(7, 1), ran(8, 1), ran(7, 2)])
+    lines = (tmp_path / "job.runs.7.0.ads").read_text().splitlines()
+    assert lines[-2:] == [
+        f"EpochWriteDate = {AT:.0f}",
+        f'*** EPOCH ClusterId=7 ProcId=0 RunInstanceId=1 Owner="ann" CurrentTime={AT:.0f}',
+    ]
+    assert [line for line in lines if line.startswith("NumShadowStarts")] == [f"NumShadowStarts = {n}" for n in (1, 2)]
+    entry, *others = entries_of(epoch_files(str(tmp_path / "epochs"), ""))
+    assert (entry.banner.cluster, entry.banner.owner, entry.banner.written_at) == (7, "ann", AT)
+    assert [each.ad["ClusterId"] for each in others] == [8, 7]
+
+
+def test_an_epoch_history_is_rotated_and_what_was_cut_off_in_it_is_lost(tmp_path: Path) -> None:
+    clock = Clock()
+    path = tmp_path / "epochs"
+    made = EpochFile(path, bytes_max=400, kept_max=2, clock=clock)
+    for number in range(1, 13):
+        clock.now += 1
+        made.add([ran(number, 1)])
+    files = epoch_files(str(path), "")
+    assert len(files) == 3
+    assert all(file.stat().st_size <= 400 for file in files)
+    found = [entry.ad["ClusterId"] for entry in entries_of(files)]
+    assert found == sorted(found, reverse=True)
+    assert found[0] == 12
+    with path.open("a") as file:
+        file.write("ClusterId = 13\nProc")
+    EpochFile(path, bytes_max=0, kept_max=2).begin(())
+    assert path.read_text().endswith(f"CurrentTime={clock.now:.0f}\n")

@@ -42,7 +42,7 @@ def test_a_daemon_does_not_outlive_work_that_must_go_on(
     with caplog.at_level(logging.CRITICAL):
         asyncio.run(main())
     assert given_up == [True] * (end == "fails")
-    told = ["internal error: matchmaking failed; the daemon starts again"] * (end == "fails")
+    told = ["internal error: matchmaking failed; the daemon restarts"] * (end == "fails")
     assert [record.getMessage() for record in caplog.records] == told
 
 
@@ -61,7 +61,7 @@ def test_a_daemon_does_not_outlive_a_timer_that_failed(
 
     with caplog.at_level(logging.ERROR):
         asyncio.run(work())
-    assert given_up == [True] and "the daemon starts again" in caplog.text
+    assert given_up == [True] and "the daemon restarts" in caplog.text
 
 
 def test_a_disk_that_fails_while_a_daemon_starts_is_named_and_no_internal_error(

@@ -34,6 +34,7 @@ def _runner(path: Path, said: list[str]) -> Runner:
         shells=None,
         done=lambda: said.append("done"),
         lost=lambda: said.append("lost"),
+        moved=lambda stage: None,
     )
     runner = Runner(around, "1.0#1@q", "q", "slot1@m", ClassAd(), ClassAd())
     runner.sandbox = Sandbox.make(path, "1.0_1_q")
@@ -46,7 +47,7 @@ def _runner(path: Path, said: list[str]) -> Runner:
 def test_work_that_fails_loses_its_run_unless_it_was_called_off(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, called_off: bool, lost: int
 ) -> None:
-    """The run stayed in its slot for ever, and the job was told as running."""
+    """The run stayed in its slot forever, and the job was told as running."""
 
     async def work() -> None:
         with contextlib.suppress(asyncio.CancelledError):
@@ -162,7 +163,7 @@ class _Away(Deputy):
     ("problem", "is_machines"),
     [
         (OSError(errno.ETIMEDOUT, "no answer within 20 s", "dir_1"), False),
-        (OSError(errno.EIO, "the process that acts as ann has ended", "dir_1"), False),
+        (OSError(errno.EIO, "the file-access process of ann has exited", "dir_1"), False),
         (PermissionError(errno.EACCES, "Permission denied for user ann", "dir_1"), False),
         (OSError(errno.ENOSPC, "No space left on device", "dir_1"), True),
     ],
@@ -170,7 +171,7 @@ class _Away(Deputy):
 def test_a_user_whose_deputy_is_away_ends_a_run_and_stops_no_machine(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, problem: OSError, is_machines: bool
 ) -> None:
-    """The run hung for ever, or the machine took no jobs of anybody for some time."""
+    """The run hung forever, or the machine took no jobs of anybody for some time."""
     told: list[Any] = []
     failed: list[str] = []
 
@@ -186,7 +187,7 @@ def test_a_user_whose_deputy_is_away_ends_a_run_and_stops_no_machine(
         runner = _runner(tmp_path, [])
         around: Any = runner.around
         around.tell, around.failed, around.execute = told.append, failed.append, tmp_path
-        around.moved, around.problem = lambda stage: None, lambda: ""
+        around.problem = lambda: ""
         transfers: Any = runner.transfers
         transfers.hands, transfers.fetch_input = _Away(problem), nothing
         await runner._input(ClassAd())

@@ -16,7 +16,7 @@ from roost.runtime.identity import user_name
 from roost.runtime.queue.daemon import ScheddDaemon
 from roost.runtime.queue.log_files import Appended, LogFiles
 from roost.runtime.queue.store import LogPiece
-from roost.runtime.role import Ending, RoleContext
+from roost.runtime.role import DaemonEnding, RoleContext
 from roost.schedd import events as ev
 from roost.wire.subjects import Role
 from tests.runtime.kit import run
@@ -58,7 +58,7 @@ def test_what_an_answer_tells_is_in_the_users_event_log_before(tmp_path: Path, m
         may.set()
         await answer
         assert log.read_text().startswith("000 ")
-        await daemon.stop(Ending.FAST)
+        await daemon.stop(DaemonEnding.FAST)
         await bus.close()
 
     try:
@@ -93,7 +93,7 @@ def test_of_what_could_not_be_kept_nothing_is_shown_or_offered(tmp_path: Path) -
         assert [*book.clusters] == [1]
         offered = [group for groups in daemon.queue.offered(context.clock.now()).values() for group in groups]
         assert [(group.cluster, group.count) for group in offered] == [(1, 1)]
-        await daemon.stop(Ending.FAST)
+        await daemon.stop(DaemonEnding.FAST)
         await bus.close()
 
     try:

@@ -45,7 +45,7 @@ class Many:
 
 
 async def published(machine: Many, publisher: SlotPublisher, sent: list[m.SlotAds]) -> list[m.SlotAds]:
-    """What is sent when all is told anew."""
+    """What is sent when all is told again."""
     sent.clear()
     publisher.all_anew()
     while not sent:

@@ -76,7 +76,7 @@ def test_what_a_killed_daemon_kept_of_jobs_that_had_left_is_swept_away(tmp_path:
     async def sweep() -> None:
         _spool(tmp_path, driven)
 
-    # What is removed beside is waited for at the end.
+    # What is removed in the background is waited for at the end.
     asyncio.run(sweep())
     # What the next run of the fourth job gets was on its way to be replaced, which had not happened yet.
     assert sorted(each.name for each in tmp_path.iterdir()) == sorted((*kept, f"{cluster}.3"))
@@ -193,7 +193,7 @@ def test_what_a_run_saves_takes_the_place_of_what_was_there_whole(tmp_path: Path
         await done("1")
         await put("2", "a", b"broke")
         await put("2", "b", b"off")
-        # The machine was killed over it, and begins anew.
+        # The machine was killed over it, and starts over.
         await put("3", "a", b"third")
         await done("3")
         await done("3")
@@ -337,7 +337,7 @@ def test_a_job_does_not_begin_anew_because_what_it_saved_cannot_be_put_back(
     with monkeypatch.context() as patch:
         patch.setattr(Path, "rename", _fails)
         answer = asked()
-    assert "cannot put back what the job had saved" in answer.error and answer.subcode == 5
+    assert "cannot restore the job's saved files" in answer.error and answer.subcode == 5
     assert asked().saved == ["state"]
 
 

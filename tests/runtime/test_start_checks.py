@@ -20,6 +20,8 @@ from roost.runtime.log_settings import log_settings
 from roost.runtime.master_settings import master_settings
 from roost.runtime.node.daemon import NodeDaemon
 from roost.runtime.queue.daemon import ScheddDaemon
+from roost.runtime.registrar.authority import Authority
+from roost.runtime.registrar.daemon import Registrar
 from roost.runtime.role import RoleContext
 from roost.runtime.start_checks import ROLES, SUBSYSTEMS, errors
 from roost.wire.subjects import Subjects
@@ -85,7 +87,11 @@ def _start(role: str, config: Config, home: Home) -> None:
         master_settings(config)
         return
     log_settings(config, home, role)
-    made: Any = {"central": CentralDaemon, "schedd": ScheddDaemon, "node": NodeDaemon, "web": WebDaemon}[role]
+    made: Any = {
+        "central": CentralDaemon, "schedd": ScheddDaemon, "node": NodeDaemon, "web": WebDaemon, "registrar": Registrar,
+    }[role]  # fmt: skip
+    if role == "registrar":
+        Authority.make(home.authority, pool="pool", machine="m", host="localhost", port=1, listen="127.0.0.1")
     settings = BusSettings(urls=(), pool="pool", name=role, user="")
     context = RoleContext(role=role, name="m", home=home, roots=None, bus=settings)
     daemon = made(context, config, cast("Any", _Bus()))
@@ -130,9 +136,12 @@ def test_what_the_check_passes_no_daemon_refuses(role: str, value: str, tmp_path
         ("USER_CEILINGS = ann\n", "1:1: error: USER_CEILINGS: 'ann'"),
         ("SLOT_CONFIG_FAILURE_MODE = maybe\n", "1:1: error: SLOT_CONFIG_FAILURE_MODE"),
         ("MACHINE_RESOURCE_INVENTORY_x = gpus -a\n", "1:1: error: MACHINE_RESOURCE_INVENTORY_x: gpus is"),
-        ("SUBMIT_REQUIREMENT_NAMES = A\n", "1:1: error: SUBMIT_REQUIREMENT_A: SUBMIT_REQUIREMENT_NAMES names it"),
+        (
+            "SUBMIT_REQUIREMENT_NAMES = A\n",
+            "1:1: error: SUBMIT_REQUIREMENT_A: it is listed in SUBMIT_REQUIREMENT_NAMES",
+        ),
         ("MACHINE_RESOURCE_X = 2\nENVIRONMENT_FOR_AssignedX = a=\n", "2:1: error: ENVIRONMENT_FOR_AssignedX"),
-        ("JOB_TRANSFORM_NAMES = A\n", "1:1: warning: JOB_TRANSFORM_A: JOB_TRANSFORM_NAMES names it"),
+        ("JOB_TRANSFORM_NAMES = A\n", "1:1: warning: JOB_TRANSFORM_A: it is listed in JOB_TRANSFORM_NAMES"),
         ("SCHEDD_CRON_A_PERIOD = 1m\n", "1:1: warning: SCHEDD_CRON_A_PERIOD has no effect: SCHEDD_CRON_JOBLIST"),
         ("SCHEDD_DEBUG = D_ALWAYS D_FULDEBUG\n", "1:1: warning: SCHEDD_DEBUG: D_FULDEBUG is not a log category"),
     ],

@@ -276,7 +276,7 @@ def test_what_is_no_database_is_told(tmp_path: Path) -> None:
     (tmp_path / "text.sqlite").write_text("This is no database. " * 100)
     with pytest.raises(StoreError, match="cannot be opened"):
         Store.open(f"sqlite:///{tmp_path}/text.sqlite")
-    with pytest.raises(StoreError, match=r"cannot be opened.*DATABASE_URL is postgresql\+psycopg://"):
+    with pytest.raises(StoreError, match=r"cannot be opened.*set DATABASE_URL to postgresql\+psycopg://"):
         Store.open("nonsense://x")
 
 

@@ -62,7 +62,7 @@ def test_work_that_fails_is_taken_up_again_after_longer_and_longer_pauses(
 
     run(keep_going(work, "the work", LOG, first_s=1.0, longest_s=10.0))
     assert pauses == [1.0, 2.0, 4.0, 8.0, 10.0, 10.0]
-    assert caplog.messages[0] == "internal error: the work failed; it is taken up again in 1 s"
+    assert caplog.messages[0] == "internal error: the work failed; it resumes in 1 s"
     assert "KeyError: 'a defect'" in caplog.text
 
 
@@ -99,7 +99,8 @@ def test_a_collector_answers_while_each_cycle_fails_and_matching_goes_on_once_it
             daemon._on_slots(_slots(1, claim=1), "n", "")
             daemon._on_demand(_demand(1, 1), "q", "")
             await _until(
-                daemon, "no jobs are matched: an internal error ends each matchmaking cycle (ZeroDivisionError"
+                daemon,
+                "no jobs are being matched: every matchmaking cycle ends with an internal error (ZeroDivisionError",
             )
             # What asks for a cycle does not make it fail more often than at each interval.
             for serial in range(2, 30):
@@ -149,7 +150,7 @@ def test_a_slot_has_its_fetch_hook_called_again_after_an_internal_error(caplog: 
     run(work())
     (found,) = offered
     assert found.job_ad is None
-    assert found.problem == "internal error, see the machine's log: ZeroDivisionError: a defect"
+    assert found.problem == "internal error; see the machine's log: ZeroDivisionError: a defect"
     assert "slot1@n: internal error" in caplog.text and "Traceback" in caplog.text
 
 
@@ -228,7 +229,7 @@ def test_requests_of_a_user_are_served_though_answers_to_others_fail(caplog: pyt
         assert not any(lanes.has(f"r{number}") for number in range(3 * WIDTH))
 
     run(work())
-    assert caplog.text.count("is not answered") == 2 * WIDTH
+    assert caplog.text.count("was not answered") == 2 * WIDTH
 
 
 def test_a_log_that_an_internal_error_keeps_from_being_written_is_written_later(

@@ -1,4 +1,4 @@
-"""Files that are whole or not there at all, whatever writes beside them and whatever dies."""
+"""Files that are whole or not there at all, whatever writes besides them and whatever dies."""
 
 from __future__ import annotations
 

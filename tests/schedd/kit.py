@@ -44,6 +44,9 @@ class Source:
     def longest(self) -> int:
         return 0
 
+    def items(self, jobs: int) -> int:
+        return jobs
+
     def to_data(self) -> Any:
         return self
 
@@ -108,6 +111,15 @@ class Driven:
     def act(self, action: ev.Action, *jobs: JobId, superuser: bool = False, **attributes: Any) -> None:
         user, ad = "eve" if superuser else "ann", ClassAd(attributes)
         self.feed(ev.Acted(action=action, jobs=jobs, user=user, superuser=superuser, reply_to="r", attributes=ad))
+
+    def act_on_cluster(self, action: ev.Action, number: int, user: str = "ann", **attributes: Any) -> None:
+        """Do something to a whole cluster, as the queue's daemon does: its factory comes first, except in an edit."""
+        cluster = self.queue.book.clusters[number]
+        jobs, ad = tuple(JobId(number, proc) for proc in cluster.procs()), ClassAd(attributes)
+        parts = [{"factories": (number,)}, {"jobs": jobs}]
+        for part in parts[::-1] if action is ev.Action.EDIT else parts:
+            fields = {"jobs": (), "factories": ()} | part
+            self.feed(ev.Acted(action=action, user=user, reply_to="r", attributes=ad, **fields))
 
     # -- the matchmaker and a machine ----------------------------------------------------------------
 

@@ -23,16 +23,26 @@ class Past:
         self.history: list[tuple[JobId, JobStatus]] = []
         #: Events in users' logs that say that a job has terminated or was removed.
         self.ends: Counter[JobId] = Counter()
+        #: All that the logs were told.
+        self.texts: list[str] = []
+
+    @property
+    def log(self) -> str:
+        return "".join(self.texts)
 
     def took(self, step: Step) -> None:
         """Note what a step changed."""
         for change in step.changes:
             match change:
                 case ch.PutCluster():
-                    self.submitted |= {JobId(change.cluster, proc) for proc in range(change.count)}
+                    made = int(change.factory.split()[0]) if change.factory else change.count
+                    self.submitted |= {JobId(change.cluster, proc) for proc in range(made)}
+                case ch.PutFactory():
+                    self.submitted |= {JobId(change.cluster, n) for n in range(int(change.factory.split()[0]))}
                 case ch.AddHistory():
                     self.history += [(job, change.status) for job in change.jobs]
                 case ch.AppendLog():
+                    self.texts.append(change.text)
                     for line in change.text.splitlines():
                         if line.startswith(("005 (", "009 (")):
                             cluster, proc, _ = line[5:].partition(")")[0].split(".")
@@ -41,14 +51,20 @@ class Past:
 
 def statuses_of(queue: Queue) -> dict[JobId, JobStatus]:
     clusters = queue.book.clusters.values()
-    return {JobId(each.number, proc): each.status(proc) for each in clusters for proc in range(each.count)}
+    return {JobId(each.number, proc): each.status(proc) for each in clusters for proc in range(each.made)}
 
 
 def check_rows(before: dict[JobId, JobStatus], step: Step, queue: Queue) -> None:
     """No job has another status but by rows of the table, each from where the one before led to."""
     statuses = dict(before)
     for change in step.changes:
-        if isinstance(change, ch.PutCluster):
+        if isinstance(change, ch.PutFactory):
+            # Its status when it was made: that is when it enters the queue.
+            ad = queue.book.clusters[change.cluster].ad if change.cluster in queue.book.clusters else None
+            held = ad is not None and ad.cell("jobstatus") == JobStatus.HELD
+            for proc in range(int(change.factory.split()[0])):
+                statuses.setdefault(JobId(change.cluster, proc), JobStatus.HELD if held else JobStatus.IDLE)
+        elif isinstance(change, ch.PutCluster) and not change.factory:
             first = JobStatus.HELD if change.ad.cell("jobstatus") == JobStatus.HELD else JobStatus.IDLE
             statuses |= {JobId(change.cluster, proc): first for proc in range(change.count)}
         elif isinstance(change, ch.AddHistory) and change.last is not None:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from roost.classad import ClassAd, parse_expression
 from roost.model.codes import VacateCode
+from roost.model.one_run import OF_ONE_RUN
 from roost.schedd import effects as ef
 from roost.schedd import events as ev
 from roost.schedd.admission.limits import Limits, Present
@@ -247,6 +248,40 @@ def test_files_on_their_way_are_told_and_a_job_whose_output_is_moved_shows_it() 
     ]
 
 
+def test_the_log_tells_of_a_run_that_waits_for_its_turn_to_move_files_and_for_how_long() -> None:
+    driven = Driven()
+    number = driven.submit(source(1, UserLog="/l"))
+    driven.start()
+    job = driven.queue.book.find(JobId(number, 0))
+    assert job is not None
+    seen = []
+    for stage in (
+        "input-queued",
+        "input-started",
+        "input-finished",
+        "output-started",
+        "output-queued",
+        "output-started",
+    ):
+        driven.now += 4
+        moved = ev.FilesMoved(claim_id=job.claim_id, run=job.run, at=driven.now, stage=stage)
+        changes = driven.queue.step(moved, driven.now).changes
+        (text,) = [each.text for each in changes if isinstance(each, AppendLog)]
+        first, *rest = text.splitlines()
+        waits = job.ad.get("TransferQueued", False)
+        seen.append((first.split(" ", 4)[4], [line.split(":")[0].strip() for line in rest[:-1]], waits, job.status))
+        assert "spent in queue" not in text or "Seconds spent in queue: 4\n" in text
+    running, going = JobStatus.RUNNING, JobStatus.TRANSFERRING_OUTPUT
+    assert seen == [
+        ("Entered queue to transfer input files", ["Transferring to host"], True, running),
+        ("Started transferring input files", ["Seconds spent in queue"], False, running),
+        ("Finished transferring input files", [], False, running),
+        ("Started transferring output files", [], False, going),
+        ("Entered queue to transfer output files", [], True, going),
+        ("Started transferring output files", ["Seconds spent in queue"], False, going),
+    ]
+
+
 def test_what_runs_used_and_moved_is_summed_up_and_what_was_lost_is_not_committed() -> None:
     driven = Driven()
     job = None
@@ -271,7 +306,8 @@ def test_what_runs_used_and_moved_is_summed_up_and_what_was_lost_is_not_committe
 
 def test_no_more_jobs_than_max_materialize_have_slots_and_the_next_follows_the_first_that_leaves() -> None:
     driven = Driven()
-    number = driven.submit(source(5, JobMaterializeLimit=2))
+    # Of a node of a workflow all jobs are in the queue from the start.
+    number = driven.submit(source(5, JobMaterializeLimit=2, DAGManNodesLog="/nodes"))
     cluster = driven.queue.book.clusters[number]
     assert cluster.room == 2
     for _ in range(2):
@@ -284,6 +320,23 @@ def test_no_more_jobs_than_max_materialize_have_slots_and_the_next_follows_the_f
     assert [int(cluster.status(proc)) for proc in range(5)] == [0, 2, 2, 1, 1]
     driven.act(ev.Action.HOLD, JobId(number, 4))
     assert cluster.room == 0
+
+
+def test_a_run_is_told_nothing_of_the_one_before_it() -> None:
+    driven = Driven()
+    number = driven.submit(source(1, ExitReason="", Item="a"))
+    asked = driven.match()
+    assert asked is not None
+    step = driven.answer(asked)
+    for reason in ("", "ended"):
+        (order,) = [each for each in step.effects if isinstance(each, ef.StartRun)]
+        own = driven.job(number, 0)
+        assert order.job_ad.eval("Item") == own.ad.eval("Item") == "a"
+        assert own.ad.eval("ExitBySignal") is False and own.text("vacatereason") == reason
+        assert not set(OF_ONE_RUN) & set(order.job_ad)
+        driven.begun(own)
+        # The claim stays, and the job starts again with it.
+        step = driven.end(own, "evict")
 
 
 def test_jobs_that_are_not_to_be_run_end_as_their_ads_say() -> None:
@@ -381,6 +434,28 @@ def test_an_order_to_suspend_or_continue_is_repeated_until_the_machine_agrees() 
     assert driven.job(job.cluster).status is JobStatus.RUNNING
     driven.act(ev.Action.CONTINUE, job)
     assert driven.reply.data["refused"] == {str(job): "bad-status"}
+    driven.check()
+
+
+@pytest.mark.parametrize("told", ["by the news", "by a sign of life"])
+def test_an_order_to_suspend_that_was_carried_out_is_not_repeated(told: str) -> None:
+    driven = Driven()
+    job, claim, run = running(driven)
+    driven.act(ev.Action.SUSPEND, job)
+    if told == "by the news":
+        driven.feed(ev.RunStoodStill(claim_id=claim, run=run, at=driven.now, still=True))
+    else:
+        driven.feed(ev.ClaimsHeard(node="a", known={claim: run}, standings={claim: "suspended by command"}))
+    assert driven.job(job.cluster).status is JobStatus.SUSPENDED
+    driven.restart()
+    driven.ordered.clear()
+    # PREEMPT has it go on and retire.
+    driven.feed(ev.RunStoodStill(claim_id=claim, run=run, at=driven.now, still=False))
+    driven.feed(ev.ClaimsHeard(node="a", known={claim: run}, standings={claim: "running"}))
+    assert orders_to_stand_still(driven, run) == []
+    assert driven.job(job.cluster).status is JobStatus.RUNNING
+    driven.act(ev.Action.SUSPEND, job)
+    assert orders_to_stand_still(driven, run) == [True]
     driven.check()
 
 
@@ -558,7 +633,8 @@ def test_a_user_s_limit_counts_the_user_and_not_the_name_in_the_jobs() -> None:
     refused = answer(2, "ann", Owner="bob", AccountingGroup="physics.bob", AcctGroupUser="bob")
     assert (refused.ok, refused.code) == (False, "too-many-jobs")
     assert refused.text == (
-        "Number of submitted jobs would exceed MAX_JOBS_PER_OWNER = 3: ann has 2 jobs in the queue and submits 2"
+        "Number of submitted jobs would exceed MAX_JOBS_PER_OWNER = 3: ann already has 2 jobs in the queue "
+        "and is submitting 2"
     )
     assert refused.remedy
     assert answer(3, "bob").ok, "others have limits of their own"

@@ -46,7 +46,7 @@ class Faults:
         kinds = [kind for kind in _WEIGHTS if not self.only or kind in self.only]
         kind = self.chance.choices(kinds, [_WEIGHTS[kind] for kind in kinds])[0]
         began = time.time()
-        what = _DEEDS[kind](self)
+        what = _ACTIONS[kind](self)
         self.done[kind] += 1
         self.history.append((kind, what, began, time.time()))
         return f"{kind} {what}".strip()
@@ -207,7 +207,7 @@ def _parent(pid: int) -> int:
         return 0
 
 
-_DEEDS: Final[dict[str, Callable[[Faults], str]]] = {
+_ACTIONS: Final[dict[str, Callable[[Faults], str]]] = {
     "schedd": lambda faults: faults.role(faults.site.central, "schedd"),
     "central": lambda faults: faults.role(faults.site.central, "central"),
     "node": lambda faults: faults.role(faults.any_machine(), "node"),

@@ -222,15 +222,19 @@ def _left(site: Site, work: Work) -> Iterator[str]:
     known = {f"{kind}.{name}" for name in _names(work) for kind in ("out", "err", "result")}
     for path in (work.place / "results").iterdir():
         if path.name not in known:
-            yield f"left beside the results: {path.name}"
+            yield f"left besides the results: {path.name}"
     for machine in site.all:
         for pid, words in machine.processes().items():
             if "job.sh" in words or "condor_exec" in words:
                 yield f"process {pid} of {machine.name} is left: {words}"
         for part in ("execute", "jobs", "spool"):
             for path in (machine.home / part).rglob("*"):
-                # The history mirrors what has left the queue, and stays.
-                if path.is_file() and path.name != "history" and not {".spare", ".partials"} & set(path.parts):
+                # They mirror what has left the queue and what runs have ended, and stay.
+                if (
+                    path.is_file()
+                    and path.name not in ("history", "epoch_history")
+                    and not {".spare", ".partials"} & set(path.parts)
+                ):
                     yield f"left on {machine.name}: {path.relative_to(machine.home)}"
         if machine.mistakes():
             yield f"internal errors on {machine.name}: {machine.mistakes()}"

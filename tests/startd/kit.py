@@ -14,7 +14,7 @@ from roost.model.effects import Effect
 from roost.model.identifiers import ClaimId, ClaimIdSource
 from roost.model.slots import SlotKind
 from roost.startd import states as at
-from roost.startd.machine import Step, step
+from roost.startd.machine import SlotStep, step
 from roost.startd.policy_inputs import SlotPolicy
 from roost.startd.slot_state import SlotState, new_slot
 from roost.startd.states import Pair
@@ -59,10 +59,10 @@ class Hand:
         ad = ClassAd(self.sensors)
         made = new_slot("slot1@host", kind=self.kind, ids=source(), now=self.now, ad=ad)
         self.state: SlotState = replace(made, machine=self.machine)
-        self.last = Step(state=self.state)
+        self.last = SlotStep(state=self.state)
         self.seen: list[str] = []
 
-    def feed(self, event: ev.Event) -> Step:
+    def feed(self, event: ev.Event) -> SlotStep:
         self.last = step(self.state, event, self.now, self.policy)
         self.state = self.last.state
         self.seen += self.numbers
@@ -83,7 +83,7 @@ class Hand:
 
     # -- events -------------------------------------------------------------------------------
 
-    def poll(self, after: float = 0.0, **sensors: Any) -> Step:
+    def poll(self, after: float = 0.0, **sensors: Any) -> SlotStep:
         self.now += after
         self.sensors |= sensors
         return self.feed(ev.Polled(ad=ClassAd(self.sensors), machine=self.machine))
@@ -96,19 +96,19 @@ class Hand:
             self.poll(every)
         return self.now - begin
 
-    def fire(self, timer: ev.Timer, after: float = 0.0) -> Step:
+    def fire(self, timer: ev.Timer, after: float = 0.0) -> SlotStep:
         self.now += after
         return self.feed(ev.TimerFired(timer=timer))
 
-    def suspenders(self, *causes: str) -> Step:
+    def suspenders(self, *causes: str) -> SlotStep:
         """The cell suspends the job of the present claim for these causes, and for no others."""
         suspenders = {cause: f"{cause} of all.q@host" for cause in causes}
         return self.feed(ev.SuspendersChanged(claim=self.state.claim.id.public, suspenders=suspenders))
 
-    def match(self) -> Step:
+    def match(self) -> SlotStep:
         return self.feed(ev.MatchReceived(claim_id=self.state.claim.id))
 
-    def request(self, ad: ClassAd | None = None, claim_id: ClaimId | None = None, **fields: Any) -> Step:
+    def request(self, ad: ClassAd | None = None, claim_id: ClaimId | None = None, **fields: Any) -> SlotStep:
         request = ClaimRequest(
             job_ad=job() if ad is None else ad, **{"schedd": "<10.0.0.2:9618>", "reply_to": "r1", **fields}
         )
@@ -116,12 +116,12 @@ class Hand:
             ev.ClaimRequested(claim_id=self.state.claim.id if claim_id is None else claim_id, request=request)
         )
 
-    def preempt(self, ad: ClassAd | None = None, reply_to: str = "r2") -> Step:
+    def preempt(self, ad: ClassAd | None = None, reply_to: str = "r2") -> SlotStep:
         seat = self.state.preempting if self.state.waiting is None else self.state.pre_preempting
         assert seat is not None
         return self.request(ad, seat.id, reply_to=reply_to, schedd="<10.0.0.3:9618>")
 
-    def activate(self, ad: ClassAd | None = None) -> Step:
+    def activate(self, ad: ClassAd | None = None) -> SlotStep:
         return self.feed(
             ev.ActivationRequested(claim_id=self.state.claim.id, job_ad=job() if ad is None else ad, reply_to="a1")
         )
@@ -133,10 +133,10 @@ class Hand:
         assert self.pair == at.BUSY, self.last
         return self
 
-    def gone(self) -> Step:
+    def gone(self) -> SlotStep:
         return self.feed(ev.StarterExited())
 
-    def drain(self, schedule: ev.DrainSchedule = ev.DrainSchedule.GRACEFUL, **fields: Any) -> Step:
+    def drain(self, schedule: ev.DrainSchedule = ev.DrainSchedule.GRACEFUL, **fields: Any) -> SlotStep:
         return self.feed(ev.DrainRequested(request_id="1", schedule=schedule, **fields))
 
 

@@ -8,7 +8,7 @@ from roost.startd import states as at
 from roost.startd.attributes import is_offered
 from tests.startd.kit import Hand, in_pair, job, policy
 
-BROKEN = ev.SlotBroken(text="The prolog ended with status 7")
+BROKEN = ev.SlotBroken(text="The prolog exited with status 7")
 
 
 def test_a_closed_slot_takes_nothing_and_says_why() -> None:

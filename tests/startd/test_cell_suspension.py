@@ -1,4 +1,4 @@
-"""Jobs that a Grid Engine cell suspends: each cause by itself, beside commands and the machine's own policy."""
+"""Jobs that a Grid Engine cell suspends: each cause by itself, besides commands and the machine's own policy."""
 
 from __future__ import annotations
 
@@ -86,6 +86,45 @@ def test_a_command_is_one_more_cause() -> None:
     hand.feed(ev.ContinueRequested(claim_id=claim))
     assert hand.pair == SUSPENDED
     hand.suspenders()
+    assert hand.pair == BUSY
+
+
+def test_the_ad_says_whether_a_command_and_the_policy_suspend() -> None:
+    def others() -> object:
+        return slot_attributes(hand.state, hand.policy, hand.now).get("JobSuspenders")
+
+    hand = busy()
+    claim = hand.state.claim.id
+    assert others() is None
+    hand.suspenders("slots")
+    assert others() is None
+    hand.feed(ev.SuspendRequested(claim_id=claim))
+    assert others() == "command" and hand.ordered(ef.PublishAd)
+    hand.poll(5, KeyboardIdle=0)
+    assert others() == "command,policy" and hand.ordered(ef.PublishAd)
+    hand.feed(ev.ContinueRequested(claim_id=claim))
+    assert others() == "policy" and hand.ordered(ef.PublishAd)
+    hand.suspenders()
+    assert hand.pair == SUSPENDED and others() == "policy"
+    hand.poll(5, KeyboardIdle=10)
+    assert hand.pair == BUSY and others() is None
+
+
+def test_a_command_to_continue_does_not_overrule_the_owner() -> None:
+    hand = busy()
+    claim = hand.state.claim.id
+    hand.poll(5, KeyboardIdle=0)
+    hand.feed(ev.SuspendRequested(claim_id=claim))
+    hand.feed(ev.ContinueRequested(claim_id=claim))
+    assert hand.pair == SUSPENDED and not hand.ordered(ef.ContinueJob)
+    hand.poll(5, KeyboardIdle=10)
+    assert hand.pair == BUSY
+    # One who comes back while a command suspends the job keeps it suspended.
+    hand.feed(ev.SuspendRequested(claim_id=claim))
+    hand.poll(5, KeyboardIdle=0)
+    hand.feed(ev.ContinueRequested(claim_id=claim))
+    assert hand.pair == SUSPENDED
+    hand.poll(5, KeyboardIdle=10)
     assert hand.pair == BUSY
 
 

@@ -22,7 +22,7 @@ def test_what_a_hook_leaves_out_is_added() -> None:
             "RequestDisk": 1,
         }
     )
-    assert job.remarks == ("the job that was fetched says no JobUniverse; it is taken to be vanilla (5)",)
+    assert job.remarks == ("the fetched job has no JobUniverse; vanilla (5) is assumed",)
     assert "HookKeyword" not in printed
 
 

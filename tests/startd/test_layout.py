@@ -222,7 +222,7 @@ def test_shares_that_do_not_fit_are_refused(text: str, count: int, resources: st
 def test_a_share_of_less_than_one_is_not_called_too_large(text: str) -> None:
     said = str(refused(f"SLOT_TYPE_1 = {text}\nNUM_SLOTS_TYPE_1 = 1"))
     assert "its share is less than one of " in said
-    assert "give whole cores and megabytes" in said
+    assert "use whole numbers of cores and megabytes" in said
     assert "smaller shares" not in said
 
 

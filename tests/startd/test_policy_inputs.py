@@ -6,7 +6,7 @@ import pytest
 
 from roost.classad import UNDEFINED, ClassAd
 from roost.model import events as ev
-from roost.model.effects import CheckpointJob, SoftKill, Warn
+from roost.model.effects import CheckpointJob, SoftKill, WarnOfExpression
 from roost.startd import states as at
 from roost.startd.policy_inputs import Decision, Inputs, SlotPolicy, attribute_of
 from tests.startd.kit import Hand, in_pair, job, policy
@@ -132,7 +132,7 @@ def test_undefined_want_vacate_is_vacating_and_a_warning() -> None:
     hand.run()
     hand.poll(1, KeyboardIdle=1)
     assert hand.ordered(SoftKill)
-    assert [warning.expression for warning in hand.ordered(Warn)] == ["WANT_VACATE"]
+    assert [warning.expression for warning in hand.ordered(WarnOfExpression)] == ["WANT_VACATE"]
 
 
 def test_an_undefined_is_owner_leaves_the_slot_to_the_pool() -> None:

@@ -1,4 +1,4 @@
-"""What an execute machine writes down can be read, for ever, and nothing else is taken for it.
+"""What an execute machine writes down can be read, forever, and nothing else is taken for it.
 
 That every slot comes back as it was is tried with all slots of `test_slot_properties`. The files in ``records`` were
 written by released versions; whoever changes the shape of a record raises its version and reads these still.
@@ -169,7 +169,7 @@ def test_a_mistake_is_named_with_its_place(path: tuple[str, ...], value: object,
     at_path(record["content"], path[:-1])[path[-1]] = value
     text = refused(record)
     assert message in text
-    assert "the daemon begins anew" in text
+    assert "the daemon starts afresh" in text
 
 
 def test_records_of_other_kinds_and_versions_are_refused() -> None:

@@ -7,17 +7,17 @@ import pytest
 from roost.model import effects as ef
 from roost.model import events as ev
 from roost.startd import states as at
-from roost.startd.machine import Step
+from roost.startd.machine import SlotStep
 from roost.startd.resumption import resume
 from roost.startd.states import Pair
 from tests.startd.kit import Hand, in_pair, job, policy
 
 
-def reborn(hand: Hand, *, starter: bool = True, backfill: bool = False) -> Step:
+def reborn(hand: Hand, *, starter: bool = True, backfill: bool = False) -> SlotStep:
     return resume(hand.state, hand.now, hand.policy, starter_alive=starter, backfill_running=backfill)
 
 
-def kinds(found: Step) -> list[str]:
+def kinds(found: SlotStep) -> list[str]:
     return [type(effect).__name__ for effect in found.effects if not isinstance(effect, ef.SetTimer)]
 
 

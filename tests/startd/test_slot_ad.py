@@ -8,7 +8,7 @@ from roost.classad import ERROR, UNDEFINED, ClassAd
 from roost.classad.values import fold
 from roost.model.slots import SlotId
 from roost.policy.attributes import ATTRIBUTES
-from roost.policy.model import Side
+from roost.policy.model import AdKind
 from roost.startd.attributes import OWNED
 from roost.startd.layout.at_work import DynamicRequest
 from roost.startd.slot_ad.ad import clock, slot_ad, with_sensed
@@ -73,7 +73,7 @@ def test_an_ad_kept_from_pass_to_pass_says_the_same_as_a_new_one() -> None:
 
 def test_what_the_catalogue_says_is_always_there_is_there_or_is_the_state_machine_s() -> None:
     ad = Daemon("").ad(ONE)
-    rows = [row for found in ATTRIBUTES.values() for row in found if row.side is Side.MACHINE and row.always]
+    rows = [row for found in ATTRIBUTES.values() for row in found if row.side is AdKind.MACHINE and row.always]
     missing = {row.name for row in rows if row.name not in ad and fold(row.name) not in OWNED}
     assert {name for name in missing if not name.startswith("ExpectedMachine")} == set()
 

@@ -9,12 +9,12 @@ from typing import Any, Final
 from roost.classad import ClassAd
 from roost.model import starter_events as ev
 from roost.model.starter import Cause, Ending, ExitReport, OrderedBy, StarterTimer, Usage
-from roost.model.starter_effects import CancelTimer, ReportExit, SetTimer, StarterEffect
+from roost.model.starter_effects import CancelStarterTimer, ReportExit, SetStarterTimer, StarterEffect
 from roost.starter.hooks import HookProgram
-from roost.starter.machine import Step, begin, step
+from roost.starter.machine import StarterStep, begin, step
 from roost.starter.policy_inputs import StarterPolicy
 from roost.starter.starter_state import Launch, StarterState
-from roost.starter.work import Taken
+from roost.starter.work import StarterTaken
 
 #: When scripts begin, epoch s.
 START: Final = 1_000_000.0
@@ -67,10 +67,10 @@ class Hand:
 
     def __post_init__(self) -> None:
         made = Launch(**{"job_ad": self.job, "slot": "slot1@host", "shares": shares(), **self.launch})
-        self.last: Step = begin(made, self.now, self.policy)
+        self.last: StarterStep = begin(made, self.now, self.policy)
         self.state: StarterState = self.last.state
         self.history: list[StarterEffect] = list(self.last.effects)
-        self.taken: list[Taken] = []
+        self.taken: list[StarterTaken] = []
         self.timers: dict[StarterTimer, float] = {}
 
     def feed(self, *events: ev.StarterEvent) -> Hand:
@@ -81,18 +81,18 @@ class Hand:
             self.taken += self.last.transitions
             for effect in self.last.effects:
                 match effect:
-                    case SetTimer(timer=timer, at=at):
+                    case SetStarterTimer(timer=timer, at=at):
                         self.timers[timer] = at
-                    case CancelTimer(timer=timer):
+                    case CancelStarterTimer(timer=timer):
                         self.timers.pop(timer, None)
         return self
 
-    def go_on(self, resumed: Step) -> Hand:
-        """After the death of the starter: no timer is left but those that are set anew."""
+    def go_on(self, resumed: StarterStep) -> Hand:
+        """After the death of the starter: no timer is left but those that are set again."""
         self.last, self.state = resumed, resumed.state
         self.history += resumed.effects
         self.taken += resumed.transitions
-        self.timers = {effect.timer: effect.at for effect in resumed.effects if isinstance(effect, SetTimer)}
+        self.timers = {effect.timer: effect.at for effect in resumed.effects if isinstance(effect, SetStarterTimer)}
         return self
 
     def wait(self, seconds: float) -> Hand:
@@ -129,7 +129,7 @@ class Hand:
     @property
     def orders(self) -> list[StarterEffect]:
         """What the last event led to, without timers."""
-        return [effect for effect in self.last.effects if not isinstance(effect, SetTimer | CancelTimer)]
+        return [effect for effect in self.last.effects if not isinstance(effect, SetStarterTimer | CancelStarterTimer)]
 
     @property
     def rows(self) -> list[int]:

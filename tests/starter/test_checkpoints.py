@@ -61,7 +61,7 @@ def test_commands_save_and_move_a_job_and_it_waits_again_however_it_ends() -> No
     assert due(hand) == ["ckpt_command /bin/save"]
     # Not twice at once.
     assert due(hand) == []
-    hand.feed(ev.MethodEnded(method=Method.CHECKPOINT, text="it ended with status 1"))
+    hand.feed(ev.MethodEnded(method=Method.CHECKPOINT, text="it exited with status 1"))
     assert hand.state.saved_pid == 10
     saved = next(each for each in hand.history if isinstance(each, ReportCheckpoint))
     assert saved.attributes["CellCheckpointed"] == 10

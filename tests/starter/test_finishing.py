@@ -54,6 +54,14 @@ def test_hooks_are_told_of_this_run_and_not_of_the_one_before_it() -> None:
     assert not {"ExitCode", "VacateReasonCode", "JobPid"} & set(left.ad)
 
 
+def test_hooks_are_told_nothing_of_an_end_before_there_is_one() -> None:
+    told = policy(hooks={"K": {HookPoint.PREPARE: hook()}}, hook_keyword_forced="K")
+    hand = Hand(job=job(ExitBySignal=False), policy=told)
+    hand.feed(ev.SandboxMade())
+    (prepare,) = [each for each in hand.orders if isinstance(each, RunHook)]
+    assert "ExitBySignal" not in prepare.ad
+
+
 def test_after_its_end_the_job_is_swept_up_reported_and_forgotten() -> None:
     hand = Hand().running().ended(3)
     assert hand.orders == [KillProcesses(), ReportExit(report=hand.report), RemoveSandbox()]
@@ -186,7 +194,7 @@ def test_output_of_an_evicted_job_that_cannot_be_moved_is_only_lost() -> None:
     hand = moving(WhenToTransferOutput="ON_EXIT_OR_EVICT").feed(SOFT, ENDED, ev.OutputFailed(text="timeout"))
     assert (hand.report.ending, hand.report.output) == (Ending.EVICT, Output.FAILED)
     assert hand.report.cause is not None
-    assert hand.report.cause.text.endswith("its files could not be kept: timeout"), "its user is to hear of it"
+    assert hand.report.cause.text.endswith("its files could not be saved: timeout"), "its user is to hear of it"
 
 
 def test_a_hard_kill_while_output_is_moved_makes_an_eviction_of_it() -> None:

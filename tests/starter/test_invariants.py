@@ -98,7 +98,7 @@ class StarterRun(RuleBasedStateMachine):
             self.carry_out(effect)
 
     def carry_out(self, effect: ef.StarterEffect) -> None:
-        assert not self.over or isinstance(effect, ef.CancelTimer), "an order after the end"
+        assert not self.over or isinstance(effect, ef.CancelStarterTimer), "an order after the end"
         match effect:
             case ef.RunHook(awaited=False):
                 pass
@@ -118,7 +118,7 @@ class StarterRun(RuleBasedStateMachine):
                 assert doing in Doing
                 self.work = None
             case ef.StartJob(run=run):
-                assert not any(self.loose.values()), "started beside another"
+                assert not any(self.loose.values()), "started next to another"
                 self.loose[run] = True
             case ef.KillProcesses():
                 self.loose = dict.fromkeys(self.loose, False)

@@ -54,7 +54,7 @@ def test_the_soft_signal_is_the_one_that_the_job_asks_for(
 def test_what_is_no_signal_becomes_the_default_and_is_told() -> None:
     hand = Hand(job=job(KillSig="SIGNAL")).running().feed(soft())
     assert hand.orders == [
-        Warn(about="KillSig", text="SIGNAL is not a signal; the job gets SIGTERM"),
+        Warn(about="KillSig", text="SIGNAL is not a signal; the job is sent SIGTERM"),
         SignalJob(signal="SIGTERM"),
     ]
 
@@ -257,7 +257,7 @@ def test_what_is_neither_true_nor_false_means_the_default(expressions: dict[str,
 def test_a_value_of_no_use_is_told_once_and_undefined_not_at_all() -> None:
     hand = Hand(policy=policy({"STARTER_EVICT": '"yes"'})).running().sample(1).wait(60)
     warnings = [effect for effect in hand.history if isinstance(effect, Warn)]
-    assert warnings == [Warn(about="STARTER_EVICT", text='its value is "yes", taken as FALSE')]
+    assert warnings == [Warn(about="STARTER_EVICT", text='its value is "yes", treated as FALSE')]
     quiet = Hand(policy=policy({"STARTER_EVICT": "ImageSize > 5"})).running()
     assert not any(isinstance(effect, Warn) for effect in quiet.history)
 

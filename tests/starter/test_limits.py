@@ -5,7 +5,7 @@ from __future__ import annotations
 from roost.model import starter_events as ev
 from roost.model.queue_context import QueueContext
 from roost.model.starter import ExitReport, StarterTimer
-from roost.model.starter_effects import KillProcesses, SetTimer, SignalJob
+from roost.model.starter_effects import KillProcesses, SetStarterTimer, SignalJob
 from roost.starter.persisted import persisted, restored
 from roost.starter.resumption import resume
 from tests.starter.kit import START, Hand, usage
@@ -77,7 +77,7 @@ def test_limits_go_on_after_a_restart() -> None:
     state = restored(persisted(hand.state))
     assert state == hand.state
     again = resume(state, START + 5, hand.policy)
-    assert SetTimer(timer=StarterTimer.HARD_LIMIT, at=START + 20) in again.effects
+    assert SetStarterTimer(timer=StarterTimer.HARD_LIMIT, at=START + 20) in again.effects
 
 
 def test_memory_counts_by_the_cpu_time_for_which_it_was_had_and_is_told_as_often_as_the_cell_wants() -> None:

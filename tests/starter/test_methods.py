@@ -87,8 +87,8 @@ def test_methods_take_the_place_of_the_signals_and_the_last_one_is_repeated_whil
     assert after(hand, ev.MethodEnded(method=Method.SUSPEND), ev.ContinueOrdered()) == [
         "resume_method /bin/wake $job_pid"
     ]
-    assert after(hand, ev.MethodEnded(method=Method.RESUME, text="it ended with status 3")) == []
-    assert Warn(about=Method.RESUME, text="it ended with status 3") in hand.history
+    assert after(hand, ev.MethodEnded(method=Method.RESUME, text="it exited with status 3")) == []
+    assert Warn(about=Method.RESUME, text="it exited with status 3") in hand.history
     assert hand.state.state is State.RUNNING
     assert after(hand, ev.SoftKillOrdered(cause=REMOVED)) == ["terminate_method SIGTERM"]
     # Not while it has not ended.

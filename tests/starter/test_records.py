@@ -1,4 +1,4 @@
-"""What a starter writes down can be read, for ever, and nothing else is taken for it; and how it goes on after that.
+"""What a starter writes down can be read, forever, and nothing else is taken for it; and how it goes on after that.
 
 That every starter comes back as it was, and comes to an end after any number of deaths, is tried in `test_invariants`.
 """
@@ -13,7 +13,7 @@ import pytest
 
 from roost.model import starter_effects as ef
 from roost.model import starter_events as ev
-from roost.starter.persisted import UnreadableRecord, persisted, restored
+from roost.starter.persisted import UnreadableStarter, persisted, restored
 from roost.starter.resumption import resume
 from roost.starter.starter_state import StarterState
 from tests.starter.kit import PREEMPTED, Hand, job, usage
@@ -43,7 +43,7 @@ def test_a_record_of_version_1_is_read() -> None:
         ({"run": "1"}, "starter.run: an integer is wanted here, not '1'"),
         ({"usage": {}}, "starter.usage.image_size_kib: a member is wanted"),
         ({"state": "Resting"}, "starter.state: one of 'Preparing'"),
-        ({"cause": None}, "a job is got rid of without a cause"),
+        ({"cause": None}, "a job is leaving without a cause"),
         ({"stage": "Output"}, "Vacating/Output is not a legal pair"),
         ({"more": 1}, "starter.more: nothing is wanted here"),
     ],
@@ -51,16 +51,16 @@ def test_a_record_of_version_1_is_read() -> None:
 def test_a_mistake_is_named_with_its_place(change: dict[str, object], message: str) -> None:
     record: Any = persisted(vacating().state)
     record["content"].update(change)
-    with pytest.raises(UnreadableRecord) as caught:
+    with pytest.raises(UnreadableStarter) as caught:
         restored(record)
     assert message in str(caught.value)
-    assert "goes back to the queue" in str(caught.value)
+    assert "returns to the queue" in str(caught.value)
 
 
 def test_records_of_other_kinds_and_versions_are_refused() -> None:
     record: Any = persisted(vacating().state)
     for other in (None, {}, {**record, "version": 0}, {**record, "version": True}, {**record, "format": "roost slot"}):
-        with pytest.raises(UnreadableRecord):
+        with pytest.raises(UnreadableStarter):
             restored(other)
 
 

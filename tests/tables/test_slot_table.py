@@ -460,7 +460,7 @@ def events(hand: Hand) -> list[ev.Event]:
         ev.StarterUnreachable(),
         *(ev.VacateRequested(fast=fast) for fast in (True, False)),
         ev.CheckpointRequested(),
-        ev.SlotBroken(text="the prolog ended with status 1"),
+        ev.SlotBroken(text="the prolog exited with status 1"),
         ev.SlotMended(),
         *(ev.SlotLeaves(reason=reason) for reason in Leaving),
         ev.SlotStays(),

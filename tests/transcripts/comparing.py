@@ -26,10 +26,20 @@ _REPLACED: Final = [
         (r"^(start_time|end_time|qsub_time) +(?!-/-).*", r"\1 TIME"),
         (rf"^({_MEASURED}) +\S+$", r"\1 FIGURE"),
         (r"^usage +(\d+): .*", r"usage \1: FIGURES"),
+        # Lines of the accounting and the reporting file.
+        (r"\b1[5-9]\d{8}\b", "INSTANT"),
+        (
+            r"((?::INSTANT){3}:\d+:\d+)(?::[\d.]+){18}(:[^:]+:[^:]+:[^:]+:\d+:\d+)(?::[\d.]+){3}(:.*):[\d.]+(:[^:]+):[\d.]+"
+            r"(:\d+:\d+)$",
+            r"\1:FIGURES\2:FIGURES\3:FIGURE\4:FIGURE\5",
+        ),
+        # qstat -ext: what a job uses.
+        (r" \d+:\d\d:\d\d:\d\d +\d+\.\d{5} +\d+\.\d{5} ", " USAGE "),
         # Sums of qacct.
         (r"^(.*?\S) +\d+(?: +\d+\.\d{3}){6}$", r"\1 FIGURES"),
         # qhost: processors, load, memory.
         (r"^(\S+ +lx-\S+) +\d+ .*$", r"\1 FIGURES"),
+        (r"(<hostvalue name='(?:load_avg|num_proc|mem_\w+|swap_\w+|m_\w+)'>)[^<]*", r"\1FIGURE"),
         # qstat -f: load.
         (r"^(\S+@\S+ +\S+ +\d+/\d+/\d+ +)\S+( +\S+)", r"\1LOAD\2"),
         (
@@ -85,6 +95,8 @@ def _plain(line: str, ids: dict[str, str]) -> str:
     for pattern, text in _REPLACED:
         line = pattern.sub(text, line)
     line = re.sub(r"(?<![\d:])(\d+)(?!\d|:\d)", lambda found: ids.get(found[1], found[1]), line)
+    if "INSTANT" in line:
+        line = re.sub(r"(?<=:)\d+(?=:)", lambda found: ids.get(found[0], found[0]), line)
     return re.sub(r" +", " ", line).strip()
 
 

@@ -91,7 +91,8 @@ def steps(name: str) -> tuple[bool, dict[int, list[str]]]:
     """What was done while a transcript was recorded and does not stand in it.
 
     Whether jobs that are not named again were deleted at the beginning of each section, and the steps before commands,
-    by their number: ``clean`` (all jobs are deleted), ``sleep S``, ``run USER COMMAND``.
+    by their number: ``clean`` (all jobs are deleted), ``keep`` (none are, though a section begins), ``sleep S``,
+    ``run USER COMMAND``.
     """
     path = RECORDED / f"{name}.steps"
     found: dict[int, list[str]] = {}

@@ -17,8 +17,10 @@ from tests.transcripts.world import World, world
 
 #: How long the scheduler of the recording took after a submission, s; that of a pool needs less.
 PAUSE_S = 1.0
-#: How long a query is asked again while it does not show what was recorded, s, besides what the command slept before.
-PATIENCE_S = 4.0
+#: How long a query is asked again while it does not show what was recorded, s, besides what the command slept before,
+#: and how often at least: on a busy machine a command may take seconds.
+PATIENCE_S = 6.0
+ATTEMPTS_MIN = 4
 #: Then the time of the jobs goes on by as much, s, in steps: between two commands some time had passed.
 BETWEEN_S, STEP_S = 4.0, 0.25
 _WAIT = re.compile(r"sleep [\d.]+")
@@ -34,8 +36,10 @@ _CHANGING = re.compile(r"\b(qstat|qhost|qacct|qquota|qrstat|cat|ls|ps)\b")
 DIFFERENCES: dict[str, dict[str, str]] = tomllib.loads(
     Path(__file__).with_name("differences.toml").read_text(encoding="utf-8")
 )
-#: Transcripts in which `sleep` means the machine's time: they watch what the pool does by its own clock.
-REAL = frozenset(("07-load-thresholds-and-adjustments",))
+#: Transcripts in which `sleep` means the machine's time: jobs and methods look at its clock.
+REAL = frozenset(("11-suspend-resume-terminate-methods", "14-qacct"))
+#: Those that watch what the pool does by its own clock: jobs sleep in their own time, and users as long as they say.
+SLOW = frozenset(("07-load-thresholds-and-adjustments",))
 _SUBMITTED = re.compile(r"^Your job(?:-array)? (\d+)", re.MULTILINE)
 
 
@@ -44,14 +48,15 @@ def play(place: World, name: str) -> list[tuple[Shown, Shown]]:
     excused = DIFFERENCES.get(name, {})
     commands = read(name)
     automatic, hidden = steps(name)
-    place.pace(real=name in REAL)
+    place.pace(real=name in REAL, slow=name in SLOW)
     outputs: list[list[str]] = []
     #: Number of a job in the recording to that here.
     jobs: dict[str, str] = {}
     for at, command in enumerate(commands):
-        for action in hidden.get(command.number, ()):
+        actions = hidden.get(command.number, [])
+        for action in actions:
             _do(place, action)
-        if automatic and command.begins_section:
+        if automatic and command.begins_section and "keep" not in actions:
             later = numbers([line for each in commands[at:] for line in (each.text, *each.output)])
             if gone := [here for there, here in jobs.items() if there not in later]:
                 place.delete_jobs(gone)
@@ -82,15 +87,17 @@ def _run(place: World, commands: Sequence[Command], before: Sequence[list[str]],
         slept_s = sum(float(each) for each in re.findall(r"\bsleep ([\d.]+)", piece))
         until = time.monotonic() + slept_s + patience_s
         later_s = BETWEEN_S if patience_s else 0.0
+        attempts = 0
         while True:
-            more, status = place.run(command.host, command.user, piece)
+            attempts += 1
+            more, status = place.run(command.host, command.user, _with_time(piece))
             lines = [*printed, *more, *([f"[exit status {status}]"] if status and is_last else [])]
             now = plain(upto, [*before, _trimmed(lines)])[-1]
             agrees = not differs(was, now) if is_last else bool(more) and _begins(was, now)
             if agrees or not (patience_s and _asks(piece) and _CHANGING.search(piece)):
                 break
             piece = _SLEPT.sub("", piece)
-            if time.monotonic() < until:
+            if time.monotonic() < until or attempts < ATTEMPTS_MIN:
                 time.sleep(0.2)
             elif later_s > 0:
                 place.advance(STEP_S)
@@ -99,6 +106,13 @@ def _run(place: World, commands: Sequence[Command], before: Sequence[list[str]],
                 break
         printed = lines
     return _trimmed(printed)
+
+
+def _with_time(piece: str) -> str:
+    """A command that waits for the end of a job, with the time of the jobs going on meanwhile."""
+    if "-sync y" not in piece:
+        return piece
+    return f"(while sleep 0.5; do :; done) & T=$!; {piece}\nS=$?; kill $T; exit $S"
 
 
 def _begins(was: Shown, now: Shown) -> bool:
@@ -151,6 +165,9 @@ def _asks(text: str) -> bool:
 def _do(place: World, action: str) -> None:
     word, _, rest = action.partition(" ")
     match word:
+        case "keep":
+            # The jobs of the section before go on.
+            pass
         case "clean":
             place.delete_jobs()
         case "sleep":
@@ -191,6 +208,7 @@ def main() -> int:
     """Play the named transcripts, or all."""
     with tempfile.TemporaryDirectory(prefix="roost-transcripts-") as directory, world(Path(directory, "w")) as place:
         for name in sys.argv[1:] or names():
+            place.reset()
             started = time.monotonic()
             pairs = play(place, name)
             excused = DIFFERENCES.get(name, {})
@@ -199,7 +217,6 @@ def main() -> int:
             for pair in wrong:
                 print(shown(*pair))
             sys.stdout.flush()
-            place.reset()
     return 0
 
 

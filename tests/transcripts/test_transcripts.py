@@ -17,7 +17,10 @@ from tests.transcripts.reading import RECORDED, names, read, steps
 from tests.transcripts.replay import DIFFERENCES, differs, play, shown
 from tests.transcripts.world import World, world
 
-QUICK = "16-jsv 00-setup 12-qmod-states 03-forced-complex 05-exclusive-host"
+QUICK = (
+    "16-jsv 00-setup 12-qmod-states 03-forced-complex 05-exclusive-host 01-cluster-queue-vs-queue-instance "
+    "06-resource-quota-sets 09-parallel-environments 15-more-features"
+)
 CHOSEN = os.environ.get("ROOST_TEST_TRANSCRIPTS", QUICK).split()
 
 

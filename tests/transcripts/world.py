@@ -295,10 +295,14 @@ class World:
             return [*printed.splitlines(), f"no end within {PATIENCE_S:g} s"], 124
         return done.stdout.splitlines(), done.returncode
 
-    def pace(self, *, real: bool) -> None:
-        """Let `sleep` mean the machine's time, as at the start, or that of the jobs, which goes on as users sleep."""
-        mark = self.state / "srv/roost/real"
-        mark.touch() if real else mark.unlink(missing_ok=True)
+    def pace(self, *, real: bool, slow: bool = False) -> None:
+        """Let `sleep` mean the machine's time, as at the start, or that of the jobs, which goes on as users sleep.
+
+        `slow`: users sleep as long as they say, and the time of the jobs goes on with it.
+        """
+        for name, wanted in (("real", real), ("slow", slow)):
+            mark = self.state / "srv/roost" / name
+            mark.touch() if wanted else mark.unlink(missing_ok=True)
 
     def advance(self, seconds: float) -> None:
         """Let the time of the jobs go on."""
@@ -314,7 +318,8 @@ class World:
             if not (left & set(ids) if ids else left):
                 return
             assert time.monotonic() < until, f"jobs do not end: {left}"
-            time.sleep(0.1)
+            # Their methods may wait.
+            self.advance(0.25)
 
 
 def _as_user(user: str, command: str) -> list[str]:

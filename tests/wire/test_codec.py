@@ -24,7 +24,7 @@ from roost.wire.messages import (
     Match,
     Message,
     Part,
-    Request,
+    ResourceRequest,
     RunEnded,
     SlotSuspenders,
 )
@@ -52,7 +52,7 @@ def values(hint: Any) -> st.SearchStrategy[Any]:
     }
     if hint in simple:
         return simple[hint]
-    if hint in (Match, Part, Request, SlotSuspenders):
+    if hint in (Match, Part, ResourceRequest, SlotSuspenders):
         return structs(hint)
     if hint is TaskUse:
         return st.builds(TaskUse, name=TEXTS, queue=TEXTS, host=TEXTS, began=st.just(1.5), ended=st.just(2.5))

@@ -12,7 +12,7 @@ import pytest
 from roost.model.audit import AuditKind, AuditRecord, Detail
 from roost.model.cell_reservations import AdvanceReservation, Granted
 from roost.model.cycle_answers import CycleFigures
-from roost.model.job_standing import Claim, Full, Pause, Standing
+from roost.model.job_standing import ClaimStanding, Full, JobStanding, Pause
 from roost.schedd.events import Action
 from roost.wire.codec import decode, encode
 from roost.wire.errors import WireError
@@ -78,6 +78,7 @@ REQUESTS: tuple[Request[Any], ...] = (
     cell.Reservations(),
     cell.ReservationLog(number=3, limit=5),
     cell.KeepReservation(reservation=RESERVATION, revision=4),
+    cell.ReportLoads(loads={"node1": "cpu=1.0"}),
     cell.DeleteReservations(numbers=(1, 2), users=("ann",), force=True),
     cell.CellLog(limit=7),
     cell.InstanceStates(),
@@ -134,15 +135,20 @@ def test_the_table_says_of_which_daemon_a_request_is_and_what_the_reply_is(daemo
     ("daemon", "what", "args", "text"),
     [
         (Daemon.CENTRAL, "shutdown", {}, "the central manager cannot answer 'shutdown', but ads, advertise"),
-        (Daemon.CENTRAL, "ads", {"raw": True}, "ads.raw: there is no such field; known are kind, constraint, names"),
+        (
+            Daemon.CENTRAL,
+            "ads",
+            {"raw": True},
+            "ads.raw: there is no such field; the fields are kind, constraint, names",
+        ),
         (Daemon.CENTRAL, "ads", {"limit": "x"}, "ads.limit: 'x' is not a whole number"),
         (Daemon.CENTRAL, "ads", {"limit": True}, "ads.limit: True is not a whole number"),
         (Daemon.CENTRAL, "ads", {"limit": -1}, "ads.limit: -1 is not between 0 and 2147483647"),
         (Daemon.CENTRAL, "ads", {"names": "slot1"}, "ads.names: 'slot1' is not a list"),
         (Daemon.CENTRAL, "ads", {"names": ["a", 1]}, "ads.names[1]: 1 is not a string"),
-        (Daemon.CENTRAL, "ads", {"values": True}, "ads: values says how a projection is shown, and there is none"),
+        (Daemon.CENTRAL, "ads", {"values": True}, "ads: values affects how a projection is shown, but none is given"),
         (Daemon.CENTRAL, "advertise", {"ads": [{}, 7]}, "advertise.ads[1]: 7 is not an object"),
-        (Daemon.CENTRAL, "advertise", {"kind": "X"}, "advertise: kind is the type of ads to withdraw"),
+        (Daemon.CENTRAL, "advertise", {"kind": "X"}, "advertise: kind is the type of the ads to withdraw"),
         (Daemon.CENTRAL, "audit", {"kinds": ["fly"]}, "audit.kinds[0]: 'fly' is not one of discard, "),
         (Daemon.CENTRAL, "audit", {"job": "all"}, "audit.job: 'all' is not a job (12.0) or a cluster (12)"),
         (Daemon.CENTRAL, "audit", {"limit": 0}, "audit.limit: 0 is not between 1 and 1000"),
@@ -157,7 +163,7 @@ def test_the_table_says_of_which_daemon_a_request_is_and_what_the_reply_is(daemo
         (Daemon.CENTRAL, "userprio-set", {"action": "set-priority", "user": "a"}, "set-priority needs value"),
         (Daemon.MACHINE, "drain", {"schedule": 5}, "drain.schedule: 5 is not one of 0, 10, 20"),
         (Daemon.MACHINE, "drain", {"schedule": 10.0}, "drain.schedule: 10.0 is not a whole number"),
-        (Daemon.MACHINE, "poll", {"now": 1}, "poll.now: there is no such field; known are none"),
+        (Daemon.MACHINE, "poll", {"now": 1}, "poll.now: there is no such field; the fields are none"),
         (Daemon.QUEUE, "act", {"action": "explode"}, "act.action: 'explode' is not one of hold, release"),
         (Daemon.QUEUE, "act", {}, "act.action: this field is missing"),
         (Daemon.QUEUE, "act", {"action": "edit", "attributes": []}, "act.attributes: [] is not an object"),
@@ -241,9 +247,9 @@ def test_a_long_value_is_cut_in_the_error() -> None:
         (VERBS[Daemon.QUEUE]["overview"], queue.Clusters(clusters=[{"ClusterId": 1}])),
         (
             VERBS[Daemon.QUEUE]["autocluster"],
-            Standing(
+            JobStanding(
                 autocluster=1, rejection="", schedd="q", submitter="u", pause=Pause(until=1.0, misses=2),
-                full=Full(knob="K", most=4), claim=Claim(slot="s", stage="running", heard_at=3.0),
+                full=Full(knob="K", most=4), claim=ClaimStanding(slot="s", stage="running", heard_at=3.0),
             ),
         ),
         (VERBS[Daemon.QUEUE]["submit"], [queue.Submitted(cluster=1, jobs=2, warnings=("w",))]),

@@ -52,6 +52,7 @@ def test_nobody_speaks_as_somebody_else(me: str, other: str, whom: str, role: Ro
         POOL.ask_central(other),
         POOL.ask_schedd(whom, other),
         POOL.ask_node(whom, other),
+        POOL.ask_registrar(other),
         POOL.everybody(other),
     ):
         assert not any(covers(pattern, subject) for pattern in say), (subject, say)
@@ -89,6 +90,9 @@ SAYS: dict[Role, Callable[[str, str], list[str]]] = {
     Role.CLIENT: lambda me, other: [POOL.ask_central(me), POOL.ask_schedd(other, me), POOL.ask_node(other, me)],
     Role.USER: lambda me, other: [POOL.ask_central(me), POOL.ask_schedd(other, me), POOL.ask_node(other, me)],
     Role.WEB: lambda me, other: [POOL.ask_central(me), POOL.ask_schedd(other, me), POOL.ask_node(other, me)],
+    Role.REGISTRAR: lambda me, other: [],
+    Role.MEMBER: lambda me, other: [POOL.ask_registrar(me)],
+    Role.INVITED: lambda me, other: [POOL.ask_registrar(me)],
 }
 HEARS: dict[Role, Callable[[str, str], list[str]]] = {
     Role.CENTRAL: lambda me, other: [
@@ -103,12 +107,15 @@ HEARS: dict[Role, Callable[[str, str], list[str]]] = {
     Role.CLIENT: lambda me, other: [],
     Role.USER: lambda me, other: [],
     Role.WEB: lambda me, other: [POOL.slots(other)],
+    Role.REGISTRAR: lambda me, other: [POOL.ask_registrar(other)],
+    Role.MEMBER: lambda me, other: [],
+    Role.INVITED: lambda me, other: [],
 }  # fmt: skip
 
 
 def subjects(me: str, other: str) -> list[str]:
     """All there are, with this sender."""
-    about = (POOL.slots, POOL.demand, POOL.ads, POOL.audit, POOL.ask_central, POOL.everybody)
+    about = (POOL.slots, POOL.demand, POOL.ads, POOL.audit, POOL.ask_central, POOL.ask_registrar, POOL.everybody)
     to = (POOL.node, POOL.tasks, POOL.schedd, POOL.given, POOL.ask_schedd, POOL.ask_node)
     return [*(make(me) for make in about), *(make(other, me) for make in to)]
 
@@ -135,7 +142,7 @@ def test_a_role_hears_what_is_its_part_and_nothing_else(me: str, other: str, rol
 @given(NAMES, NAMES, st.sampled_from(Role))
 def test_who_answers_answers_in_this_pool_only(me: str, other: str, role: Role) -> None:
     say, _ = POOL.permissions(role, me)
-    answers = role in (Role.CENTRAL, Role.SCHEDD, Role.NODE)
+    answers = role in (Role.CENTRAL, Role.SCHEDD, Role.NODE, Role.REGISTRAR)
     assert any(covers(pattern, f"{POOL.inbox(other)}.7") for pattern in say) is answers
     elsewhere = Subjects("another").inbox(other)
     assert not any(covers(pattern, f"{elsewhere}.7") for pattern in say)

@@ -11,7 +11,7 @@ from textwrap import wrap
 
 from roost.base.diagnostics import code_table
 from roost.config.diagnostics import CODES
-from roost.config.knob import Knob, Scope
+from roost.config.knob import Knob, KnobScope
 from roost.config.knobs import ALL, DEPRECATED
 from roost.config.limits import DEFAULT_LIMITS
 from roost.config.templates import ALL as TEMPLATES
@@ -28,6 +28,7 @@ _TITLES = {
     "COLLECTOR": "Collector (COLLECTOR)",
     "DEFRAG": "Defragmentation (DEFRAG)",
     "MASTER": "Master (MASTER)",
+    "DAGMAN": "Workflows (DAGMAN)",
 }
 
 
@@ -49,9 +50,9 @@ def _row(row: Knob) -> str:
     limits = _cell(row.range_text())
     unit = f" ({row.unit})" if row.unit else ""
     prefix = {
-        Scope.PLAIN: "",
-        Scope.SLOT: " Per slot: `SLOT<N>_` prefix.",
-        Scope.SLOT_TYPE: " Per slot type: `SLOT_TYPE_<N>_` prefix.",
+        KnobScope.PLAIN: "",
+        KnobScope.SLOT: " Per slot: `SLOT<N>_` prefix.",
+        KnobScope.SLOT_TYPE: " Per slot type: `SLOT_TYPE_<N>_` prefix.",
     }[row.scope]
     cells = (
         f"`{row.name}`",
@@ -79,11 +80,10 @@ def knobs_page() -> Iterator[str]:
     yield _GENERATED.format(page="knobs")
     yield ""
     yield from _paragraph(
-        f"The {len(ALL)} names and families of names that Roost knows. `<N>` stands for a "
-        "number, other words in angle "
-        "brackets for a name. *Takes effect*: `reconfig` at the next reconfiguration, "
-        "`restart` when the daemon is started "
-        "again, `command` when a command runs, `preset` means that the value is set at start "
+        f"The {len(ALL)} names and families of names that Roost knows. `<N>` stands for a number, other "
+        "placeholders in angle brackets for a name. *Takes effect*: `reconfig` at the next reconfiguration, "
+        "`restart` when the daemon restarts, `command` when a command runs, `preset` means that the value is "
+        "set at start "
         "and cannot be assigned. "
         "Numbers and truth values may be ClassAd expressions of constants. Names that are not "
         "here are kept: they are "
@@ -92,11 +92,13 @@ def knobs_page() -> Iterator[str]:
     without = sum(row.unread is not None for row in ALL)
     yield ""
     yield from _paragraph(
-        f"*Read by* names the module of `roost` that asks for the value. {without} names have **no effect**: "
-        "they are accepted because HTCondor knows them, and the last column says why. `roost config check` and "
-        "`roost policy lint` report a line that sets one of them to something that does not happen anyway; it is an "
-        "error where the name protects or limits something, and the daemons do not start with it."
+        f"*Read by* names the module of `roost` that reads the value. {without} names have **no effect**: "
+        "they are accepted because HTCondor has them, and the last column says why they do nothing. `roost "
+        "config check` and "
+        "`roost policy lint` report a line that sets one of them to something other than what Roost does "
+        "anyway. Where the name protects or limits something, this is an error, and the daemons do not start."
     )
+    assert {row.subsystem for row in ALL} == set(_TITLES)
     for subsystem, title in _TITLES.items():
         rows = sorted((row for row in ALL if row.subsystem == subsystem), key=lambda row: row.name.lower())
         yield ""
@@ -124,7 +126,7 @@ def templates_page() -> Iterator[str]:
     yield _GENERATED.format(page="templates")
     yield ""
     yield from _paragraph(
-        "`use CATEGORY : Name(arguments)` puts these lines in place of itself; later "
+        "`use CATEGORY : Name(arguments)` is replaced by these lines; later "
         "assignments override them, and they "
         "override earlier ones. In a template `$(1)` to `$(9)` are its arguments, `$(0)` all "
         "of them, `$(2?)` is 1 if the "
@@ -154,10 +156,10 @@ def templates_page() -> Iterator[str]:
                 yield from one.body.rstrip("\n").split("\n")
                 yield "```"
     yield ""
-    yield "## Known, without effect"
+    yield "## Accepted, without effect"
     yield ""
     yield from _paragraph(
-        "Templates of HTCondor that are accepted, with a note, and set nothing: what they ask for Roost does in "
+        "Templates of HTCondor that are accepted with a note but set nothing: Roost does what they ask for in "
         "another way or not at all."
     )
     yield ""

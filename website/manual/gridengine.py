@@ -13,7 +13,7 @@ from roost.gridengine.objects import configuration, kinds
 from roost.gridengine.objects.rows import Row, rows_of
 from roost.gridengine.objects.scheduler import SchedulerConfiguration
 from roost.gridengine.problems import CODES
-from roost.gridengine.without_effect import CONFIGURATION, HOST, PARAMETERS, SCHEDULER, USER, Idle
+from roost.gridengine.without_effect import CONFIGURATION, PARAMETERS, SCHEDULER, USER, Idle
 
 PAGE = "reference/cell-objects.md"
 _TITLES = {
@@ -92,7 +92,7 @@ def _lines() -> Iterator[str]:
             yield ""
             yield f"Files in `{kind.directory}/`; the name is the attribute `{kind.key}`."
             yield ""
-            yield from _table(kind.rows, {"users": USER, "execution": HOST}.get(kind.directory, {}))
+            yield from _table(kind.rows, USER if kind.directory == "users" else {})
     yield "## Scheduler configuration"
     yield ""
     yield "The file `schedconf`."

@@ -14,20 +14,20 @@ from roost.tables import pages
 _S = JobStatus
 _STATES: Final = {
     _S.GONE: "It has left the queue; the history has it.",
-    _S.IDLE: "It waits for a slot. A slot may already be asked for in its name.",
-    _S.RUNNING: "A run of it is ordered, or is on a machine.",
-    _S.REMOVED: "It is to leave the queue: once its run is over, and while `LeaveJobInQueue` is not TRUE.",
+    _S.IDLE: "It is waiting for a slot. The queue may already have requested one on its behalf.",
+    _S.RUNNING: "A run of it has been ordered, or is on a machine.",
+    _S.REMOVED: "It leaves the queue as soon as its run is over and `LeaveJobInQueue` is not TRUE.",
     _S.COMPLETED: "Its program has ended for good; it stays only while `LeaveJobInQueue` is TRUE.",
-    _S.HELD: "It does not run until it is released. A run of it may still have to leave its machine.",
-    _S.TRANSFERRING_OUTPUT: "Its program has ended, and the machine moves the output.",
+    _S.HELD: "It does not run until it is released. Its last run may still be ending on a machine.",
+    _S.TRANSFERRING_OUTPUT: "Its program has ended, and the machine is transferring the output.",
     _S.SUSPENDED: "The machine has suspended it.",
 }
 
 _STAGES: Final = {
-    Stage.ASKED: "The machine has been asked for the slot, and has not answered.",
+    Stage.ASKED: "The machine has been asked for the slot and has not answered.",
     Stage.IDLE: "It is held, and no job is on it.",
-    Stage.RUNNING: "A run is ordered on it, or runs.",
-    Stage.UNSURE: "The queue was started again and has it on record; the machine has not said yet what became of it.",
+    Stage.RUNNING: "A run has been ordered on it, or is running.",
+    Stage.UNSURE: "The queue has restarted and has the claim on record; the machine has not reported its state yet.",
     Stage.OVER: "It is no longer held.",
 }
 

@@ -12,10 +12,11 @@ from roost.cli.help.topics import TOPICS
 
 #: Commands of the page, in its order.
 POOL_COMMANDS: Final = (
-    "up", "down", "status", "submit", "queue", "wait", "watch", "run", "logs", "ssh",
-    "retry", "top",
+    "up", "down", "install-service", "backup", "restore", "status", "submit", "queue", "wait", "watch", "run", "logs",
+    "ssh", "retry", "top",
     "rm", "hold", "release", "suspend", "continue", "vacate", "edit",
     "history", "story", "explain job", "explain slot", "audit", "drain", "reopen", "reconfig", "userprio", "advertise",
+    "pool init", "pool invite", "join", "pool members", "pool remove", "pool renew", "pool check",
     "web", "token create", "token list", "token revoke", "dag check", "dag submit", "dag status", "dag run",
 )  # fmt: skip
 

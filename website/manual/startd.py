@@ -12,21 +12,23 @@ from roost.startd.transitions import TRANSITIONS, Transition
 from roost.tables.pages import diagram, table
 
 _STATES: Final = {
-    State.OWNER: "The machine's owner uses it, or it is not to run jobs for another reason. Every slot begins here.",
+    State.OWNER: "The machine's owner is using it, or it must not run jobs for another reason. Every slot "
+    "begins in this state.",
     State.UNCLAIMED: "It would run a job, but no queue has claimed it yet. Benchmarks are run from here.",
-    State.MATCHED: "The negotiator has promised it to a queue that has not requested it yet. No other may have it.",
+    State.MATCHED: "The negotiator has promised it to a queue that has not requested it yet. No other queue "
+    "can claim it.",
     State.CLAIMED: "A queue, or work that a hook fetched, holds it for one job after another.",
     State.PREEMPTING: "A claim is being ended: the job has been told to leave (Vacating) or is being killed (Killing).",
-    State.BACKFILL: "It has nothing better to do than the machine's backfill work, and can be claimed at any time.",
+    State.BACKFILL: "It runs the machine's backfill work, and can be claimed at any time.",
     State.DRAINED: "It has been emptied to drain the machine. Retiring: other slots are not empty yet. Idle: all are.",
 }
 
 _CLAIMED: Final = {
     Activity.IDLE: "no job runs",
     Activity.BUSY: "a job runs",
-    Activity.SUSPENDED: "the job stands still, and keeps its claim",
+    Activity.SUSPENDED: "the job is suspended and keeps its claim",
     Activity.RETIRING: "the job runs on, and the claim ends when it does or when its retirement is over",
-    Activity.CLEANING: "the job has ended, and its starter is only waited for",
+    Activity.CLEANING: "the job has ended; its starter has not exited yet",
 }
 
 

@@ -30,11 +30,12 @@ and of the users who may make them. A request that is not in its table is refuse
 the table does not name (`permission-denied`).
 
 **Administrators** are the user who runs the pool, `root`, and the users that `QUEUE_SUPER_USERS` names. Each daemon
-goes by the configuration that it reads itself, so a machine may have administrators of its own.
+uses the configuration that it reads itself, so a machine may have administrators of its own.
 
 `ALLOW_READ`, `ALLOW_WRITE`, `ALLOW_ADMINISTRATOR` and the same with `DENY_` restrict this further, or make more users
-administrators. What changes nothing is of the level READ, what else a user may do of WRITE, the rest of
-ADMINISTRATOR; a level includes those below it. The lists name users, as `ann@example.org`, `*@example.org` or `*`;
+administrators. Requests that change nothing have the level READ, other requests that a user may make have the level
+WRITE, and the rest have the level ADMINISTRATOR; a level includes those below it. The lists name users, as
+`ann@example.org`, `*@example.org` or `*`;
 the domain is UID_DOMAIN. `DENY_` goes before `ALLOW_` and binds administrators, too. With `_SCHEDD`, `_STARTD` or
 `_COLLECTOR` after it a list counts in that daemon alone. An entry that names a host is an error, because requests
 come with the name of a user only.
@@ -75,8 +76,8 @@ that has its default may be left out. A daemon refuses a request that it does no
 a value of another type or out of range: the answer has the code `bad-request`, and its text names the field.
 
 An answer is `{"type": "Answer", "v": VERSION, "ok": true, "data": REPLY}`. Without a result it has `"ok": false`, a
-`code`, a `text` and a `remedy`. Of a long list some rows come first, in answers with `"more": true`; such an answer
-without rows, or with `done` and `of` as its data, says that the daemon is still at work.
+`code`, a `text` and a `remedy`. A long list is split: earlier rows come in answers with `"more": true`; such an answer
+without rows, or with `done` and `of` as its data, means that the daemon is still working.
 
 Commands and daemons of different versions understand each other as long as `v` is the same: a daemon refuses a field
 that it does not know, and a command ignores a field of a reply that it does not know. A message of a higher version is

@@ -1,4 +1,4 @@
-"""The application: each row of the API as a route, pages, live changes, and how answers and problems look."""
+"""The application: each row of the API as a route, pages, live changes, and the rendering of answers and problems."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response, Stream
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from roost.api import metrics, pages, requests, resources, tokens
+from roost.api import lab, metrics, pages, requests, resources, tokens
 from roost.api.calls import Call, Row, Server
 from roost.api.door import COOKIE, HEADERS, Rates, check_origin, form_of, person_of, read_body
 from roost.api.openapi import PREFIX, document
@@ -28,17 +28,17 @@ from roost.wire.structs import Struct, whole_data_of
 
 _log = logging.getLogger("roost.web")
 
-#: How often a stream says that it is there, s.
+#: Interval of a stream's heartbeats, s.
 BEAT_S: Final = 15.0
-#: How often jobs are counted for those who look, s.
+#: Interval at which jobs are counted for open streams, s.
 COUNT_S: Final = 2.0
-#: Most streams of changes at a time.
+#: Maximum number of streams of changes at a time.
 STREAMS_MAX: Final = 200
-#: Least time between two pieces of a stream, s.
+#: Minimum time between two pieces of a stream, s.
 _GATHER_S: Final = 0.2
 
 #: All calls of the API.
-ROWS: Final[tuple[Row, ...]] = (*tokens.ROWS, *resources.ROWS, *requests.rows())
+ROWS: Final[tuple[Row, ...]] = (*tokens.ROWS, *resources.ROWS, *lab.ROWS, *requests.rows())
 
 
 def application(server: Server, rates: Rates) -> ASGIApp:
@@ -62,7 +62,7 @@ def application(server: Server, rates: Rates) -> ASGIApp:
 
 
 class _Frame:
-    """What holds for every request: headers, the path prefix, and the size of bodies."""
+    """The frame of every request: headers, the path prefix, and the maximum body size."""
 
     def __init__(self, app: ASGIApp, prefix: str) -> None:
         self._app = app
@@ -92,7 +92,7 @@ Answer = Callable[[Request, Person], Any]
 
 
 class Application:
-    """What the routes do."""
+    """The handlers of the routes."""
 
     def __init__(self, server: Server, rates: Rates) -> None:
         self.server = server
@@ -100,14 +100,14 @@ class Application:
         self._streams = 0
 
     def endpoint(self, answer: Any, role: WebRole | None, *, page: bool = False) -> Callable[[Request], Any]:
-        """A route that people of a role may take, None for everybody."""
+        """A route for people with a role, None for everyone."""
 
         async def handle(request: Request) -> Response:
             try:
                 try:
                     person = await run_in_threadpool(person_of, self.server, request)
                 except Problem:
-                    # Proofs that are tried count for the address.
+                    # Invalid credentials count against the address.
                     self._rates.take(_address(request))
                     raise
                 self._rates.take(person.name if person else _address(request))
@@ -116,10 +116,10 @@ class Application:
                 else:
                     if person is None:
                         remedy = "`roost web` prints an address that logs in"
-                        raise Problem(401, "the request does not say whose it is", remedy=remedy)
+                        raise Problem(401, "the request is not authenticated", remedy=remedy)
                     if person.role < role:
-                        text = f"the role {person.role.word} of {person.name} may not do this; {role.word} may"
-                        raise Problem(403, text, remedy="log in, or make a token, with a higher role")
+                        text = f"{person.name}'s role {person.role.word} does not permit this; it requires {role.word}"
+                        raise Problem(403, text, remedy="log in, or create a token, with a higher role")
                     found = await answer(request, person)
             except Problem as problem:
                 return self.told(request, problem, page=page)
@@ -127,7 +127,7 @@ class Application:
                 return Response(status_code=400)
             except Exception:
                 _log.exception("internal error: %s %s", request.method, request.url.path)
-                remedy = "the log of `web` says where; please report it"
+                remedy = "the log of `web` shows where; please report it"
                 return self.told(request, Problem(500, "internal error (a bug in Roost)", remedy=remedy), page=page)
             assert isinstance(found, Response)
             return found
@@ -148,7 +148,7 @@ class Application:
         """There is no such path, or no such method."""
         assert isinstance(error, HTTPException)
         path = request.url.path
-        text = f"there is no {path}" if error.status_code == 404 else f"{request.method} is not for {path}"
+        text = f"there is no {path}" if error.status_code == 404 else f"{request.method} is not supported for {path}"
         problem = Problem(error.status_code, text)
         found = self.told(request, problem, page=not path.startswith((PREFIX, "/metrics")) and request.method == "GET")
         found.headers.update(error.headers or {})
@@ -161,7 +161,7 @@ class Application:
         check_origin(self.server, request, person)
         pairs = request.query_params.multi_items()
         if row.query is None and pairs:
-            raise Problem(422, f"the query: {pairs[0][0]} has no meaning here")
+            raise Problem(422, f"the query: unknown parameter {pairs[0][0]}")
         query = None if row.query is None else from_query(row.query, pairs)
         body = await _body(row, request)
         status, data, warnings = await run_in_threadpool(self.asked, row, person, request.path_params, query, body)
@@ -173,7 +173,7 @@ class Application:
     def asked(
         self, row: Row, person: Person, path: dict[str, str], query: Struct | None = None, body: Struct | None = None
     ) -> tuple[int, Any, list[str]]:
-        """Make a call; its status, its reply as JSON, and what that is to be read with. Raises Problem."""
+        """Make a call; return its status, its reply as JSON, and warnings about it. Raises Problem."""
         with self.server.lines.pool(person) as pool:
             found = row.answer(Call(self.server, person, pool, path, query, body))
             return row.status, _json(found), pool.warnings
@@ -187,20 +187,22 @@ class Application:
         query: dict[str, str],
         data: Any = None,
     ) -> Any:
-        """The reply of a call that a page is made of; the person's role counts as for the API. Raises Problem."""
+        """The reply of a call for a page; the person's role counts as for the API. Raises Problem."""
         row = _BY_PATH[method, path]
         if person.role < row.role:
-            raise Problem(403, f"the role {person.role.word} of {person.name} may not do this; {row.role.word} may")
+            raise Problem(
+                403, f"{person.name}'s role {person.role.word} does not permit this; it requires {row.role.word}"
+            )
         struct = None if row.query is None else from_query(row.query, list(query.items()))
         body = None if row.body is None else checked(row.body, data or {}, "the form")
         return self.asked(row, person, parts, struct, body)[1]
 
     async def openapi(self, request: Request, person: Person) -> Response:
-        """What there is."""
+        """The OpenAPI document."""
         return JSONResponse(document(ROWS, self.server.settings.prefix))
 
     async def metrics(self, request: Request, person: Person) -> Response:
-        """Figures."""
+        """The metrics."""
 
         def figures() -> bytes:
             with self.server.lines.pool(person) as pool:
@@ -220,10 +222,10 @@ class Application:
     # -- logging in ----------------------------------------------------------------------------------
 
     async def log_in(self, request: Request, person: Person | None) -> Response:
-        """Use a one-time login: a session begins, and the pages open."""
+        """Use a one-time login: begin a session, and open the pages."""
         begun = await run_in_threadpool(self.server.people.log_in, request.path_params["secret"])
         if begun is None:
-            problem = Problem(401, "this address has been used, or is too old", remedy="`roost web` prints another one")
+            problem = Problem(401, "this address has been used or has expired", remedy="`roost web` prints another one")
             return self.told(request, problem, page=True)
         found = RedirectResponse(f"{self.server.settings.prefix}/", 303)
         found.set_cookie(
@@ -250,7 +252,7 @@ class Application:
     async def events(self, request: Request, person: Person) -> Response:
         """Changes of slots and counts of jobs, as server-sent events."""
         if self._streams >= STREAMS_MAX:
-            raise Problem(503, f"{STREAMS_MAX} streams are open already", remedy="close some pages")
+            raise Problem(503, f"{STREAMS_MAX} streams are already open", remedy="close some of them")
         last = request.headers.get("last-event-id", "")
         number = int(last) if last.isdigit() and len(last) < 19 else self.server.feed.number
         headers = {"x-accel-buffering": "no"}
@@ -298,19 +300,19 @@ _POOL: Final = _BY_PATH["GET", "/pool"]
 
 
 def _address(request: Request) -> str:
-    """By what requests without a person are counted."""
+    """The key by which requests without a person are counted."""
     return f"address {request.client.host if request.client else ''}"
 
 
 async def _body(row: Row, request: Request) -> Struct | None:
-    """The struct that a body is. Raises Problem."""
+    """Read a struct from a body. Raises Problem."""
     raw = await read_body(request)
     if row.body is None:
         if raw:
-            raise Problem(422, "the body: this call takes none")
+            raise Problem(422, "the body: this call does not accept one")
         return None
     if raw and request.headers.get("content-type", "application/json").partition(";")[0].strip() != "application/json":
-        raise Problem(415, "the body: it has to be application/json")
+        raise Problem(415, "the body: it must be application/json")
     try:
         data = json.loads(raw) if raw else {}
     except (ValueError, RecursionError) as error:

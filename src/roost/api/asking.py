@@ -1,4 +1,4 @@
-"""Asking the daemons in the name of a person.
+"""Making requests to the daemons in the name of a person.
 
 The web server has an account of its own at the message servers, which may make requests in any user's name; the daemons
 decide, as for a command of that user. Connections are kept for the next request.
@@ -21,7 +21,7 @@ from roost.runtime.home import Home
 
 _log = logging.getLogger("roost.web")
 
-#: Connections that are kept between requests.
+#: Number of connections kept between requests.
 _KEPT_MAX: Final = 8
 
 
@@ -34,16 +34,16 @@ class PersonPool(PoolClient):
     def __init__(self, line: Line, home: Home, contact: dict[str, Any], person: Person) -> None:
         super().__init__(line, home, contact)
         self.person = person
-        #: What replies are to be read with.
+        #: Warnings about the replies.
         self.warnings: list[str] = []
 
     @property
     def user(self) -> str:
-        """In whose name is asked."""
+        """The user in whose name requests are made."""
         return self.person.name
 
     def warn(self, text: str) -> None:
-        """Keep it for the answer."""
+        """Keep a warning for the answer."""
         self.warnings.append(text)
 
 
@@ -67,7 +67,7 @@ class Lines:
             self._give_back(line)
             raise
         except BaseException:
-            # Its answer may still come.
+            # Its answer may still arrive.
             line.close()
             raise
         self._give_back(line)
@@ -92,7 +92,7 @@ class Lines:
         line.close()
 
     def close(self) -> None:
-        """Leave."""
+        """Close all connections."""
         with self._lock:
             for line in self._free:
                 line.close()

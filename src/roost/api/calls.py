@@ -1,4 +1,4 @@
-"""What can be asked of the API: a row for each call, with who may make it."""
+"""The calls of the API: a row for each call, with who may make it."""
 
 from __future__ import annotations
 
@@ -7,46 +7,52 @@ from typing import Any, NamedTuple, Protocol
 
 from roost.api.asking import Lines, PersonPool
 from roost.api.feed import Feed
+from roost.api.lab_runs import LabRuns
 from roost.api.people import People, Person, WebRole
 from roost.config import Config
+from roost.runtime.bus.settings import BusSettings
 from roost.runtime.home import Home
 from roost.runtime.web_settings import WebSettings
 from roost.wire.structs import Struct
 
 
 class Server(Protocol):
-    """What calls need of the web server."""
+    """The interface of the web server for calls."""
 
     home: Home
     settings: WebSettings
     administrators: frozenset[str]
-    #: Who may use the pool.
+    #: The people who may use the pool.
     users: frozenset[str]
     people: People
     lines: Lines
     feed: Feed
+    labs: LabRuns
 
     def pool_config(self, daemon: str) -> Config:
         """The configuration of the pool, as a daemon reads it."""
+
+    def lab_order(self) -> tuple[BusSettings, dict[str, Any]]:
+        """What the process of a lab run needs: how it reaches the pool, and the present configuration."""
 
     def now(self) -> float:
         """Epoch s."""
 
     def pool_name(self) -> str:
-        """What the pool is called."""
+        """The name of the pool."""
 
     def url(self) -> str:
-        """Where it is reached by HTTP."""
+        """Its HTTP address."""
 
     def is_ready(self) -> bool:
-        """Whether it has heard of the pool's slots and reaches the message servers."""
+        """Whether it has the pool's slots and reaches the message servers."""
 
     def is_ending(self) -> bool:
         """Whether streams have to end."""
 
 
 class Site(Protocol):
-    """What pages need of the application."""
+    """The interface of the application for pages."""
 
     server: Server
 
@@ -56,11 +62,11 @@ class Site(Protocol):
         """The reply of a call; the person's role counts as for the API. Raises Problem."""
 
     def endpoint(self, answer: Any, role: WebRole | None, *, page: bool = False) -> Callable[[Any], Any]:
-        """A route that people of a role may take, None for everybody."""
+        """A route for people with a role, None for everyone."""
 
 
 class Call(NamedTuple):
-    """One call, with all that it is answered from."""
+    """One call, with everything needed to answer it."""
 
     server: Server
     person: Person
@@ -78,7 +84,7 @@ class Row(NamedTuple):
     #: Below /api/v1.
     path: str
     role: WebRole
-    #: What it does, for the document.
+    #: Its description, for the document.
     about: str
     answer: Callable[[Call], Any]
     #: The fields of its query, and of its body.

@@ -1,6 +1,7 @@
 """The daemon ``web``: the application, served on a Unix socket for this machine and on TCP for browsers.
 
-The application is loaded beside, once the sockets listen: a pool does not wait for it, and a browser only for moments.
+The application is loaded in the background once the sockets listen: the pool does not wait for it, and a browser waits
+only briefly.
 """
 
 from __future__ import annotations
@@ -14,13 +15,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from roost.api.asking import Lines
 from roost.api.feed import PROJECTION, Feed
+from roost.api.lab_runs import LabRuns
 from roost.api.people import People
 from roost.config import Config, ConfigError
 from roost.runtime.bus.client import Bus
-from roost.runtime.bus.settings import BusError
+from roost.runtime.bus.settings import BusError, BusSettings
 from roost.runtime.files.whole_files import write_whole
 from roost.runtime.home import HomeError
-from roost.runtime.role import CannotStart, ConfigurationRefused, Ending, RoleContext, must_go_on, superusers
+from roost.runtime.role import CannotStart, ConfigurationRefused, DaemonEnding, RoleContext, must_go_on, superusers
 from roost.runtime.web_settings import WebSettings, web_settings
 from roost.wire.messages import Ask
 from roost.wire.requests import central
@@ -31,11 +33,11 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("roost.web")
 
-#: How often all slots are asked for again, in case that a message was lost, s.
+#: Interval at which all slots are requested again in case a message was lost, s.
 REFILL_S: Final = 120.0
-#: How long it waits before it asks again where there was no answer, s.
+#: Delay before a request without an answer is repeated, s.
 AGAIN_S: Final = 1.0
-#: How long requests may take to end, s.
+#: Time limit for requests at shutdown, s.
 END_S: Final = 3.0
 
 
@@ -54,6 +56,7 @@ class WebDaemon:
         self._take(config)
         self.people = People(self.home.web / "access.json", self.now, self.settings.session_s)
         self.feed = Feed()
+        self.labs = LabRuns(self.home.web / "lab", self.settings)
         self.lines: Lines
         self._tasks: set[asyncio.Task[Any]] = set()
         self._servers: list[uvicorn.Server] = []
@@ -63,7 +66,7 @@ class WebDaemon:
 
     def _take(self, config: Config) -> None:
         self.administrators = superusers(config)
-        #: Who may use the pool: those who could use its commands.
+        #: The people who may use the pool: those who could use its commands.
         self.users = frozenset((*self.administrators, *config.get_list("ROOST_USERS")))
 
     # -- life ----------------------------------------------------------------------------------------
@@ -95,7 +98,7 @@ class WebDaemon:
         await asyncio.gather(*(server.serve(sockets=[each]) for server, each in made))
 
     async def _contact(self) -> dict[str, Any]:
-        """How the pool is reached: the master writes it down when all daemons have begun."""
+        """The pool's contact information: the master writes it when all daemons have started."""
         while True:
             try:
                 return self.home.contact()
@@ -103,7 +106,7 @@ class WebDaemon:
                 await asyncio.sleep(0.05)
 
     def _made(self, local: socket.socket) -> list[tuple[uvicorn.Server, socket.socket]]:
-        """The servers, each with its socket: everything that is large is imported here."""
+        """The servers, each with its socket: all large modules are imported here."""
         import uvicorn
         from uvicorn.protocols.http.h11_impl import H11Protocol
 
@@ -112,7 +115,7 @@ class WebDaemon:
         from roost.api.peers import PeerProtocol
 
         class Quiet(uvicorn.Server):
-            """One that leaves signals to the daemon."""
+            """A server that leaves signals to the daemon."""
 
             @contextlib.contextmanager
             def capture_signals(self) -> Iterator[None]:
@@ -135,7 +138,7 @@ class WebDaemon:
         return made
 
     async def reconfigure(self, config: Config) -> list[str]:
-        """Take another configuration; sockets and limits stay until a restart."""
+        """Use another configuration; sockets and limits stay until a restart."""
         try:
             settings = web_settings(config)
         except ConfigError as error:
@@ -144,8 +147,8 @@ class WebDaemon:
         self.people.session_s = settings.session_s
         return []
 
-    async def stop(self, ending: Ending) -> None:
-        """Answer what has been asked, and end."""
+    async def stop(self, ending: DaemonEnding) -> None:
+        """Answer pending requests, and end."""
         self._is_ending = True
         for server in self._servers:
             server.should_exit = True
@@ -154,6 +157,7 @@ class WebDaemon:
             await asyncio.wait(ends, timeout=END_S + 1)
         for task in list(self._tasks):
             task.cancel()
+        self.labs.close()
         if hasattr(self, "lines"):
             self.lines.close()
 
@@ -169,7 +173,7 @@ class WebDaemon:
         self._filled = False
 
     async def _keep_filled(self) -> None:
-        """Ask for all slots now and then; what machines tell comes between."""
+        """Request all slots periodically; machines report changes in between."""
         subject = self._bus.subjects.ask_central(self._context.name)
         asked = Ask(what="ads", args=data_of(central.Ads(kind="Machine", projection=PROJECTION, values=True)))
         while True:
@@ -191,12 +195,18 @@ class WebDaemon:
         """The configuration of the pool, as a daemon reads it."""
         return self.home.config(self._context.roots, daemon)
 
+    def lab_order(self) -> tuple[BusSettings, dict[str, Any]]:
+        """What the process of a lab run needs: how it reaches the pool, and the present configuration."""
+        roots = self._context.roots
+        files = (str(self.home.config_file),) if roots is None else roots
+        return self._context.bus, {"home": str(self.home.path), "contact": self.lines.contact, "roots": files}
+
     def pool_name(self) -> str:
         """What the pool is called."""
         return self._context.bus.pool
 
     def url(self) -> str:
-        """Where it is reached by HTTP."""
+        """Its HTTP address."""
         if self.settings.origins:
             return f"{self.settings.origins[0]}{self.settings.prefix}"
         address = self.settings.address
@@ -204,7 +214,7 @@ class WebDaemon:
         return f"{'https' if self.settings.certificate else 'http'}://{shown}:{self._port()}{self.settings.prefix}"
 
     def is_ready(self) -> bool:
-        """Whether it has heard of the pool's slots and reaches the message servers."""
+        """Whether it has the pool's slots and reaches the message servers."""
         return self._filled and self._bus.connected
 
     def is_ending(self) -> bool:
@@ -224,7 +234,7 @@ class WebDaemon:
 
 
 def _tcp_socket(settings: WebSettings, kept: int) -> socket.socket:
-    """A socket that listens; without a port of its own it takes the one that it had last, if that is free."""
+    """A listening socket; without a configured port it takes its last one, if that is free."""
     family = socket.AF_INET6 if ":" in settings.address else socket.AF_INET
     for port in dict.fromkeys((settings.port,) if settings.port else (kept, 0)):
         found = socket.socket(family, socket.SOCK_STREAM)

@@ -1,8 +1,7 @@
-"""Authentication: every request passes here before anything of it is read.
+"""Authentication: every request passes here before any of it is read.
 
-A request without credentials gets an answer that tells nothing about the pool. Pages and calls come from this
-server's own address only, or from those that WEB_ORIGINS names; a page of another site can neither read nor change
-anything.
+A request without credentials gets an answer that reveals nothing about the pool. Pages and calls are accepted only from
+this server's own origin, or from those in WEB_ORIGINS; a page of another site can neither read nor change anything.
 """
 
 from __future__ import annotations
@@ -24,13 +23,13 @@ from roost.runtime.identity import host_name
 
 #: The cookie of a session.
 COOKIE: Final = "roost_session"
-#: Largest body of a request, bytes.
+#: Maximum size of a request body, bytes.
 BODY_MAX: Final = 8 * 1024 * 1024
-#: People and addresses whose requests are counted at a time.
+#: Maximum number of people and addresses whose requests are counted at a time.
 _COUNTED_MAX: Final = 10_000
 _SAFE: Final = frozenset(("GET", "HEAD", "OPTIONS"))
 
-#: What every answer carries.
+#: Headers of every answer.
 HEADERS: Final[Mapping[str, str]] = {
     "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
     "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
@@ -44,7 +43,7 @@ HEADERS: Final[Mapping[str, str]] = {
 
 
 async def read_body(request: Request) -> bytes:
-    """The body of a request. Raises Problem where it is too large."""
+    """Read the body of a request. Raises Problem if it is too large."""
     pieces, size = [], 0
     async for piece in request.stream():
         size += len(piece)
@@ -55,25 +54,25 @@ async def read_body(request: Request) -> bytes:
 
 
 async def form_of(request: Request) -> dict[str, str]:
-    """The fields of a form that a page has sent. Raises Problem."""
+    """Read the fields of a form that a page has sent. Raises Problem."""
     if request.headers.get("content-type", "").partition(";")[0].strip() != "application/x-www-form-urlencoded":
-        raise Problem(415, "the form: it has to be application/x-www-form-urlencoded")
+        raise Problem(415, "the form: it must be application/x-www-form-urlencoded")
     try:
         pairs = parse_qsl((await read_body(request)).decode(), keep_blank_values=True, max_num_fields=100)
     except ValueError as error:
-        raise Problem(400, f"the form cannot be read: {error}") from None
+        raise Problem(400, f"the form cannot be parsed: {error}") from None
     return dict(pairs)
 
 
 class Rates:
-    """How many requests each one has made lately: a bucket that fills at the permitted rate."""
+    """Rate limits: a bucket per client that fills at the permitted rate."""
 
     def __init__(self, per_minute: int) -> None:
         self.per_minute = per_minute
         self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def take(self, who: str) -> None:
-        """Count a request. Raises Problem where there were too many."""
+        """Count a request. Raises Problem if there were too many."""
         now = time.monotonic()
         left, at = self._left.pop(who, (float(self.per_minute), now))
         left = min(self.per_minute, left + (now - at) * self.per_minute / 60)
@@ -92,7 +91,7 @@ def local_person(server: Server, client: str) -> Person:
     name = name_of_peer(client)
     if not name or name not in server.users:
         who = name or f"user number {client.removeprefix(PEER)}"
-        raise Problem(403, f"the pool is not open to {who}", remedy="have ROOST_USERS in its configuration name them")
+        raise Problem(403, f"{who} may not use the pool", remedy="ask the administrator to add them to ROOST_USERS")
     role = WebRole.ADMINISTRATOR if name in server.administrators else WebRole.USER
     return Person(name=name, role=role, by="socket")
 
@@ -116,7 +115,7 @@ def person_of(server: Server, request: Request) -> Person | None:
 
 
 def _still(server: Server, person: Person) -> Person | None:
-    """The person with the role that they may still have: an administrator may have ceased to be one."""
+    """The person with a role that is still permitted: an administrator may have lost that right."""
     if person.name not in server.users:
         return None
     if person.role > WebRole.USER and person.name not in server.administrators:
@@ -125,17 +124,15 @@ def _still(server: Server, person: Person) -> Person | None:
 
 
 def check_origin(server: Server, request: Request, person: Person, form_token: str = "") -> None:
-    """A change that a browser sends has to come from a page of ours. Raises Problem."""
+    """Check that a change by a browser comes from one of this server's pages. Raises Problem."""
     if request.method in _SAFE or person.by != "session":
         return
     origin = request.headers.get("origin")
     if origin is not None and origin not in _own_origins(server, request):
-        raise Problem(
-            403, f"a page of {origin} may not change anything here", remedy="WEB_ORIGINS names other addresses"
-        )
+        raise Problem(403, f"a page from {origin} may not make changes here", remedy="WEB_ORIGINS does not list it")
     given = request.headers.get("x-csrf-token") or form_token
     if not hmac.compare_digest(given.encode(), person.csrf.encode()):
-        raise Problem(403, "the page is from another login", remedy="load the page again")
+        raise Problem(403, "the page belongs to another login", remedy="load the page again")
 
 
 def _own_origins(server: Server, request: Request) -> set[str]:
@@ -143,9 +140,11 @@ def _own_origins(server: Server, request: Request) -> set[str]:
 
 
 def _check_host(server: Server, request: Request) -> None:
-    """The name by which a browser found this server: a foreign one may be a page that wants to be taken for ours."""
+    """Check the name by which a browser reached this server: a foreign one may be a page that impersonates it."""
     name = urlsplit(f"//{request.headers.get('host', '')}").hostname or ""
     known = {"127.0.0.1", "::1", "localhost", server.settings.address, host_name()}
     known |= {urlsplit(each).hostname or "" for each in server.settings.origins}
     if name not in known:
-        raise Problem(403, f"this server is not called {name or 'that'}", remedy="WEB_ORIGINS names other addresses")
+        raise Problem(
+            403, f"this server does not have the name {name or 'that'}", remedy="WEB_ORIGINS does not list it"
+        )

@@ -1,6 +1,6 @@
-"""What the slots do now, kept up to date by what machines tell the central manager, and the changes as they come.
+"""The current state of the slots, kept up to date by machines' messages to the central manager, and a log of changes.
 
-Each change has a number, by which a page that lost its connection goes on where it was.
+Each change has a number, with which a page that lost its connection resumes.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from roost.wire.messages import Message, SlotAds
 
 _log = logging.getLogger("roost.web")
 
-#: Changes that can be told again.
+#: Maximum number of changes kept for replay.
 CHANGES_MAX: Final = 20_000
-#: What is kept of each slot.
+#: Attributes kept of each slot.
 PROJECTION: Final = ("Name", "Machine", "State", "Activity", "RemoteOwner", "JobId", "Cpus", "Memory")
 
 
 class SlotNow(NamedTuple):
-    """A slot, as pages show it among thousands."""
+    """A slot, as shown by pages with thousands of them."""
 
     name: str
     machine: str
@@ -34,7 +34,7 @@ class SlotNow(NamedTuple):
 
 
 class Change(NamedTuple):
-    """What became of a slot; None where it is gone."""
+    """A change of a slot; None if it is gone."""
 
     number: int
     name: str
@@ -61,11 +61,11 @@ class Feed:
         self._moved = asyncio.Event()
 
     def slots(self) -> dict[str, SlotNow]:
-        """A copy, for those in threads."""
+        """A copy, for other threads."""
         return self._slots.copy()
 
     def fill(self, ads: Iterable[dict[str, Any]]) -> None:
-        """Take all slots as the central manager has them."""
+        """Set all slots from the central manager's ads."""
         found = {slot.name: slot for slot in map(_slot, ads)}
         for name in self._slots.keys() - found.keys():
             self._change(name, None)
@@ -73,7 +73,7 @@ class Feed:
             self._change(name, slot)
 
     def take(self, message: Message, sender: str, reply: str) -> None:
-        """What a machine tells of its slots; what it tells of another's is not heard."""
+        """Apply a machine's message about its slots; other machines' slots in it are ignored."""
         if not isinstance(message, SlotAds) or message.node != sender:
             return
         its = self._of_machine.get(sender, set())
@@ -103,7 +103,7 @@ class Feed:
         self._moved.set()
 
     def since(self, number: int) -> list[Change] | None:
-        """The changes after one; None where they are no longer known."""
+        """The changes after a given one; None if they are no longer kept."""
         if number > self.number or (self._changes and number < self._changes[0].number - 1):
             return None
         fresh = []

@@ -1,4 +1,4 @@
-"""The OpenAPI document: the rows of resources and the tables of the daemons' requests, as they are."""
+"""The OpenAPI document, generated from the rows of resources and the tables of the daemons' requests."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ _PROBLEM: Final = {
     },
     "required": ["type", "title", "status", "detail"],
 }
-#: Statuses of problems that any call may have.
+#: Status codes of problems that any call may have.
 _PROBLEMS: Final = ("400", "401", "403", "404", "409", "413", "415", "422", "429", "502", "503")
 
 
 def document(rows: Iterable[Row], server: str) -> dict[str, Any]:
-    """The document; `server`: what paths begin with."""
+    """The document; `server`: the prefix of paths."""
     schemas = Schemas()
     schemas.components["Problem"] = dict(_PROBLEM)
     paths: dict[str, Any] = {}

@@ -1,7 +1,7 @@
-"""The pages: what the API answers, for people.
+"""The web pages: the API's answers, for people.
 
-Each page is made of the replies of calls that are in the API as well; nothing here asks a daemon by itself. Pages can
-be read without a script; `live.js` keeps what is shown up to date.
+Each page is made from replies of API calls; nothing here makes requests to a daemon. Pages work without a script;
+`live.js` keeps what is shown up to date.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from roost.api import views
+from roost.api import lab_views, views
 from roost.api.calls import Server, Site
 from roost.api.door import check_origin, form_of
 from roost.api.people import Person, WebRole
 from roost.api.problems import Problem
 
-#: Files beside the templates that pages load, and their types.
+#: Files next to the templates that pages load, and their types.
 _FILES: Final = {
     "style.css": "text/css",
-    **dict.fromkeys(("live.js", "output.js", "workbench.js"), "text/javascript"),
+    **dict.fromkeys(("live.js", "output.js", "workbench.js", "lab_run.js"), "text/javascript"),
 }
 
 
@@ -43,7 +43,7 @@ def render(server: Server, template: str, person: Person | None, /, **values: An
 
 
 def problem(server: Server, problem: Problem, headers: Mapping[str, str]) -> Response:
-    """What went wrong, as a page."""
+    """A problem, as a page."""
     text = render(server, "problem.html", None, problem=problem, active="")
     return HTMLResponse(text, problem.status, dict(headers))
 
@@ -61,15 +61,19 @@ def routes(site: Site) -> list[Route]:
 
         return site.endpoint(answer, WebRole.READER, page=True)
 
-    async def acted(request: Request, person: Person) -> Response:
-        given = await form_of(request)
-        check_origin(site.server, request, person, given.pop("csrf", ""))
-        where = await run_in_threadpool(views.act, views.Asker(site, person), given)
-        return RedirectResponse(f"{site.server.settings.prefix}{where}", 303)
+    def done(act: Callable[[views.Asker, dict[str, str]], str]) -> Any:
+        async def answer(request: Request, person: Person) -> Response:
+            given = await form_of(request)
+            check_origin(site.server, request, person, given.pop("csrf", ""))
+            where = await run_in_threadpool(act, views.Asker(site, person), given | request.path_params)
+            return RedirectResponse(f"{site.server.settings.prefix}{where}", 303)
 
-    pages = [Route(path, shown(view)) for path, view in views.VIEWS]
+        return site.endpoint(answer, WebRole.USER, page=True)
+
+    pages = [Route(path, shown(view)) for path, view in (*views.VIEWS, *lab_views.VIEWS)]
+    forms = [Route(path, done(act), methods=["POST"]) for path, act in (("/act", views.act), *lab_views.FORMS)]
     files = [Route(f"/static/{name}", site.endpoint(partial(_file, name), None)) for name in _FILES]
-    return [*pages, *files, Route("/act", site.endpoint(acted, WebRole.USER, page=True), methods=["POST"])]
+    return [*pages, *forms, *files]
 
 
 @lru_cache(maxsize=len(_FILES))
@@ -80,5 +84,5 @@ def _text(name: str) -> str:
 
 
 async def _file(name: str, request: Request, person: Person | None) -> Response:
-    """A file that all pages load; it says nothing of the pool."""
+    """A file that all pages load; it reveals nothing about the pool."""
     return Response(_text(name), media_type=_FILES[name], headers={"cache-control": "public, max-age=300"})

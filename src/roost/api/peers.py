@@ -1,4 +1,4 @@
-"""HTTP over a Unix socket, where the kernel says who is at the other end."""
+"""HTTP over a Unix socket, on which the kernel identifies the peer."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from roost.runtime.files.long_paths import at_path
 
-#: What the address of a client begins with that the kernel vouches for. No network address does.
+#: Prefix of the client address that the kernel vouches for. No network address has it.
 PEER: Final = "uid:"
 
 
 class PeerProtocol(H11Protocol):
-    """A connection on the Unix socket; ``client`` in the scope is the user of the process at its other end."""
+    """A connection on the Unix socket; ``client`` in the scope is the user of the peer process."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Ask the kernel who it is."""
+        """Get the peer from the kernel."""
         super().connection_made(transport)
         connection = transport.get_extra_info("socket")
         found = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
@@ -38,7 +38,7 @@ def name_of_peer(client: str) -> str:
 
 
 def listening(path: Path, *, others: bool) -> socket.socket:
-    """A socket that listens at a path, for this user or for all of the machine. Raises OSError."""
+    """A socket that listens at a path, for this user or for all users of the machine. Raises OSError."""
     path.unlink(missing_ok=True)
     found = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     with at_path(path) as address:

@@ -1,8 +1,8 @@
 """The people who use the web server, and their rights: roles, tokens, sessions and one-time logins.
 
-A person is a user of the pool, and the daemons decide what that user may do. The role of a login or a token only takes
-away: a token of an administrator with the role ``reader`` changes nothing. Of tokens, sessions and logins only hashes
-are kept: the file lets no reader log in.
+A person is a user of the pool, and the daemons decide what that user may do. The role of a login or a token can only
+restrict this: a token of an administrator with the role ``reader`` changes nothing. Only hashes of tokens, sessions and
+logins are stored, so reading the file does not allow a login.
 """
 
 from __future__ import annotations
@@ -23,24 +23,24 @@ from roost.runtime.files.whole_files import write_whole
 
 _log = logging.getLogger("roost.web")
 
-#: Most tokens and sessions that are kept at a time.
+#: Maximum number of tokens and sessions that are kept at a time.
 TOKENS_MAX: Final = 1_000
 SESSIONS_MAX: Final = 1_000
-#: Most one-time logins that wait, and how long one can be used, s.
+#: Maximum number of pending one-time logins, and their validity, s.
 LOGINS_MAX: Final = 100
 LOGIN_S: Final = 120.0
-#: How often it is noted that a token or session is used, s.
+#: Interval at which the use of a token or session is recorded, s.
 _NOTE_S: Final = 60.0
-#: What every token begins with, so that scanners of leaked secrets find it.
+#: Prefix of every token, so that scanners for leaked secrets find it.
 TOKEN_PREFIX: Final = "roost_"
 
 
 class WebRole(IntEnum):
-    """What a login or token lets its user do at most."""
+    """The maximum rights of a login or token."""
 
-    #: Look at everything.
+    #: View everything.
     READER = 1
-    #: Submit jobs, and act on one's own.
+    #: Submit jobs, and act on one's own jobs.
     USER = 2
     #: Act on machines and on all jobs.
     OPERATOR = 3
@@ -58,13 +58,13 @@ ROLES: Final = {role.word: role for role in WebRole}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Person:
-    """A person who has proved who they are."""
+    """An authenticated person."""
 
     name: str
     role: WebRole
     #: "socket", "token" or "session".
     by: str
-    #: What a page's forms carry, of a session; "" otherwise.
+    #: The token that a session's forms carry; "" otherwise.
     csrf: str = ""
     #: The hash of the session or token.
     digest: str = ""
@@ -72,7 +72,7 @@ class Person:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kept:
-    """A token or a session, without what proves it."""
+    """A token or a session, without its secret."""
 
     digest: str
     name: str
@@ -82,12 +82,12 @@ class Kept:
     #: Epoch s; None for never.
     expires_at: float | None
     used_at: float | None = None
-    #: What its user calls it.
+    #: The name that its user gave it.
     note: str = ""
 
     @property
     def id(self) -> str:
-        """By which people name it."""
+        """The identifier shown to people."""
         return self.digest[:12]
 
     def data(self) -> dict[str, Any]:
@@ -105,11 +105,11 @@ class Kept:
 
 
 class TooMany(Exception):
-    """No more of them are kept; the text says what to do."""
+    """No more of them can be kept; the text says what to do."""
 
 
 def digest_of(secret: str) -> str:
-    """The hash under which a secret is known. Secrets are long and random: a slow hash would protect nothing more."""
+    """The hash that identifies a secret. Secrets are long and random, so a slow hash would add no protection."""
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
@@ -123,14 +123,14 @@ class People:
         self._lock = threading.Lock()
         self._tokens: dict[str, Kept] = {}
         self._sessions: dict[str, Kept] = {}
-        #: Hash of a one-time login to who may use it, and until when.
+        #: Hash of a one-time login to its user, and its expiry.
         self._logins: dict[str, tuple[str, WebRole, float]] = {}
         self._load()
 
     # -- tokens --------------------------------------------------------------------------------------
 
     def make_token(self, name: str, role: WebRole, by: str, expires_at: float | None, note: str) -> tuple[str, Kept]:
-        """A new token, and what is kept of it. Raises TooMany, OSError."""
+        """Make a token; return its secret, and its stored form. Raises TooMany, OSError."""
         secret = TOKEN_PREFIX + secrets.token_urlsafe(32)
         kept = Kept(
             digest=digest_of(secret),
@@ -144,19 +144,19 @@ class People:
         with self._lock:
             self._drop_expired()
             if len(self._tokens) >= TOKENS_MAX:
-                raise TooMany(f"there are {TOKENS_MAX} tokens already: revoke some with `roost token revoke`")
+                raise TooMany(f"there are already {TOKENS_MAX} tokens; revoke some with `roost token revoke`")
             self._tokens[kept.digest] = kept
             self._write()
         return secret, kept
 
     def tokens(self) -> list[Kept]:
-        """All that are valid, the newest first."""
+        """All valid tokens, newest first."""
         with self._lock:
             self._drop_expired()
             return sorted(self._tokens.values(), key=lambda each: -each.made_at)
 
     def revoke(self, token: Kept) -> None:
-        """End a token. Raises OSError."""
+        """Revoke a token. Raises OSError."""
         with self._lock:
             self._tokens.pop(token.digest, None)
             self._write()
@@ -164,18 +164,18 @@ class People:
     # -- logins and sessions ------------------------------------------------------------------------
 
     def make_login(self, name: str, role: WebRole) -> str:
-        """A secret that logs a person in once. Raises TooMany."""
+        """Make a secret that logs a person in once. Raises TooMany."""
         secret = secrets.token_urlsafe(24)
         with self._lock:
             now = self._now()
             self._logins = {digest: each for digest, each in self._logins.items() if each[2] > now}
             if len(self._logins) >= LOGINS_MAX:
-                raise TooMany(f"{LOGINS_MAX} logins wait to be used: try again in {LOGIN_S:g} s")
+                raise TooMany(f"{LOGINS_MAX} logins are pending; try again in {LOGIN_S:g} s")
             self._logins[digest_of(secret)] = (name, role, now + LOGIN_S)
         return secret
 
     def log_in(self, secret: str) -> tuple[str, Person] | None:
-        """Use a one-time login: the secret of a session, and who it is; None for one that does not count."""
+        """Use a one-time login: return the secret of a session, and the person; None if it is invalid."""
         with self._lock:
             name, role, until = self._logins.pop(digest_of(secret), ("", WebRole.READER, 0.0))
             if until <= self._now():
@@ -183,7 +183,7 @@ class People:
         return self.begin_session(name, role)
 
     def begin_session(self, name: str, role: WebRole) -> tuple[str, Person]:
-        """Log a person in who has proved who they are; the secret of the session. Raises OSError."""
+        """Log an authenticated person in; return the secret of the session. Raises OSError."""
         secret = secrets.token_urlsafe(32)
         now = self._now()
         kept = Kept(
@@ -192,7 +192,7 @@ class People:
         with self._lock:
             self._drop_expired()
             if len(self._sessions) >= SESSIONS_MAX:
-                # The one that was used least lately.
+                # The least recently used one.
                 del self._sessions[min(self._sessions.values(), key=lambda each: each.used_at or each.made_at).digest]
             self._sessions[kept.digest] = kept
             self._write()
@@ -204,14 +204,14 @@ class People:
             self._sessions.pop(person.digest, None)
             self._write()
 
-    # -- who is it -----------------------------------------------------------------------------------
+    # -- identification ------------------------------------------------------------------------------
 
     def of_token(self, secret: str) -> Person | None:
-        """Whose token it is; None for one that does not count."""
+        """The owner of a token; None if it is invalid."""
         return self._of(self._tokens, secret, "token")
 
     def of_session(self, secret: str) -> Person | None:
-        """Whose session it is; None for one that does not count, or does not any more."""
+        """The owner of a session; None if it is invalid or expired."""
         return self._of(self._sessions, secret, "session")
 
     def _of(self, among: dict[str, Kept], secret: str, by: str) -> Person | None:
@@ -247,11 +247,14 @@ class People:
         except FileNotFoundError:
             return
         except (ValueError, KeyError, TypeError) as error:
-            # A secret whose hash cannot be read lets no one in.
+            # A secret whose hash cannot be read gives no access.
             aside = self._path.with_name(f"{self._path.name}.unreadable")
             self._path.replace(aside)
             _log.error(
-                "%s cannot be read (%s): all tokens and logins are void; it was moved to %s", self._path, error, aside
+                "cannot read %s (%s): all tokens and logins are void; the file was moved to %s",
+                self._path,
+                error,
+                aside,
             )
 
     def _write(self) -> None:

@@ -1,4 +1,4 @@
-"""What went wrong, as RFC 9457 has it: a problem document for programs, and a page for people."""
+"""Errors in the form of RFC 9457: a problem document for programs, and a page for people."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from roost.wire.plain import PlainAnswer
 
-#: Code of an answer to the status of HTTP.
+#: Code of an answer to the HTTP status.
 _STATUS: Final = {
     "bad-request": 422,
     "permission-denied": 403,
@@ -33,20 +33,20 @@ _TITLES: Final = {
     401: "Log in first",
     403: "Not allowed",
     404: "Not found",
-    405: "This is not done with that method",
-    409: "It cannot be done now",
+    405: "This method is not supported here",
+    409: "It is not possible now",
     413: "The request is too large",
-    415: "This type of content is not read",
+    415: "This content type is not supported",
     422: "The request is not valid",
     429: "Too many requests",
     500: "Internal error",
     502: "A daemon failed",
-    503: "The pool does not answer",
+    503: "The pool is not responding",
 }
 
 
 class Problem(Exception):
-    """A request that is not answered."""
+    """A request that failed."""
 
     def __init__(self, status: int, detail: str, *, code: str = "", remedy: str = "", **more: Any) -> None:
         super().__init__(detail)
@@ -86,7 +86,7 @@ class DaemonRefused(Problem):
 
 
 class PoolSilent(Problem):
-    """The pool cannot be asked, or has not what is asked for; the text says why and what to do."""
+    """The pool cannot be reached, or lacks what is requested; the text says why and what to do."""
 
     def __init__(self, text: str) -> None:
         detail, _, remedy = text.partition("\n    hint: ")

@@ -1,6 +1,6 @@
 """Every request that a daemon answers, as a call: ``POST /requests/DAEMON/REQUEST`` with the fields as the body.
 
-What has no resource of its own is asked for here; the rows are made from the tables of `roost.wire`.
+For requests without a resource; the rows are made from the tables of `roost.wire`.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from roost.wire.requests.machine import OF_STREAMS
 from roost.wire.requests.verb import Asker, Daemon, Verb
 from roost.wire.verbs import VERBS
 
-#: Requests of administrators about machines, which operators make.
+#: Requests of administrators about machines, which operators may also make.
 _OPERATING: Final = frozenset(("drain", "cancel-drain", "vacate", "reopen", "poll"))
-#: What only makes sense on a connection to the message servers.
+#: Requests that only make sense on a connection to the message servers.
 _OF_CONNECTIONS: Final = frozenset(("under-way", *OF_STREAMS))
 _NAMES: Final = {Daemon.QUEUE: "queue", Daemon.MACHINE: "machines/{machine}", Daemon.CENTRAL: "central"}
 
 
 def role_of(verb: Verb) -> WebRole:
-    """What a person has to be at least to make a request."""
+    """The minimum role for a request."""
     if verb.question and verb.asker is Asker.USER:
         return WebRole.READER
     if verb.asker in (Asker.USER, Asker.OWNER):

@@ -22,25 +22,25 @@ from roost.wire.requests import central, machine, queue
 from roost.wire.requests.verb import Bytes64, Stream
 from roost.wire.structs import Between, Matching, OneOf, Struct
 
-#: Most rows of a page.
+#: Maximum number of rows of a page.
 ROWS_MAX: Final = 1_000
-#: Characters of a text that is linted, or of a description that is submitted.
+#: Maximum length of a text to lint, or of a description to submit, characters.
 TEXT_MAX: Final = 1_000_000
-#: Transitions of which a timeline is made.
+#: Number of transitions from which a timeline is made.
 _TIMELINE_MAX: Final = 5_000
 
 Limit = Annotated[int, Between(1, ROWS_MAX)]
-Text = Annotated[str, Matching(rf"(?s:.{{0,{TEXT_MAX}}})", f"a text of at most {TEXT_MAX} characters")]
+Text = Annotated[str, Matching(rf"(?s:.{{0,{TEXT_MAX}}})", f"a string of at most {TEXT_MAX} characters")]
 
 
 # -- pages of rows -------------------------------------------------------------------------------------------------
 
 
 class Page(Struct):
-    """Rows, and what asks for those that follow."""
+    """Rows, and the cursor for those that follow."""
 
     items: list[dict[str, Any]]
-    #: None where there are no more.
+    #: None if there are no more.
     next_cursor: str | None = None
 
 
@@ -49,18 +49,18 @@ def _cursor(*parts: object) -> str:
 
 
 def _parts(cursor: str, *kinds: type) -> list[Any]:
-    """What a cursor says. Raises Problem."""
+    """The contents of a cursor. Raises Problem."""
     try:
         parts = json.loads(urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
     except ValueError:
         parts = None
     if not isinstance(parts, list) or [type(each) for each in parts] != list(kinds):
-        raise Problem(422, "the query.cursor: it is not one that this call gave", remedy="begin without a cursor")
+        raise Problem(422, "the query.cursor: it was not issued by this call", remedy="begin without a cursor")
     return parts
 
 
 def _both(*constraints: str | None) -> str | None:
-    """A constraint that is true where all of these are. Raises Problem."""
+    """A constraint that is true if all of these are. Raises Problem."""
     given = [each for each in constraints if each is not None]
     for each in given:
         try:
@@ -82,7 +82,7 @@ class PoolFigures(Struct):
     slots: dict[str, int]
     machines: int
     cycles: int
-    #: Of the last cycle, s.
+    #: Duration of the last cycle, s.
     cycle_s: float
 
 
@@ -107,9 +107,9 @@ def pool_figures(call: Call) -> PoolFigures:
 
 
 class SlotsQuery(Struct):
-    """Which slots, and what of them."""
+    """Which slots, and which of their attributes."""
 
-    #: An expression that is true of the slots.
+    #: An expression that must be true for the slots.
     constraint: str | None = None
     #: Attributes; empty for whole ads.
     projection: tuple[str, ...] = ()
@@ -146,7 +146,7 @@ def slot(call: Call) -> dict[str, Any]:
 
 
 class ForJob(Struct):
-    """For which job."""
+    """The job to explain for."""
 
     job: str | None = None
 
@@ -157,18 +157,18 @@ def slot_explained(call: Call) -> dict[str, Any]:
 
 
 class Last(Struct):
-    """How much."""
+    """How many."""
 
     limit: Annotated[int, Between(1, ROWS_MAX)] = 200
 
 
 def slot_story(call: Call) -> list[dict[str, Any]]:
-    """What happened to a slot or a machine, the oldest first."""
+    """What happened to a slot or a machine, oldest first."""
     return [each.data() for each in slot_happenings(call.pool, call.path["name"], call.query.limit)]
 
 
 class Span(Struct):
-    """How far back."""
+    """The time span."""
 
     hours: Annotated[int, Between(1, 24 * 31)] = 24
 
@@ -182,7 +182,7 @@ class Timeline(Struct):
 
 
 def slot_timeline(call: Call) -> Timeline:
-    """In which states a slot was."""
+    """The states of a slot over time."""
     name, now = call.path["name"], call.server.now()
     since = now - call.query.hours * 3600
     host = name.rpartition("@")[2]
@@ -217,9 +217,9 @@ def reopen(call: Call) -> machine.Slots:
 
 
 class JobsQuery(Struct):
-    """Which jobs, and what of them."""
+    """Which jobs, and which of their attributes."""
 
-    #: An expression that is true of the jobs.
+    #: An expression that must be true for the jobs.
     constraint: str | None = None
     owner: tuple[str, ...] = ()
     #: JobStatus as a number.
@@ -273,34 +273,34 @@ def job_explained(call: Call) -> dict[str, Any]:
 
 
 def job_story(call: Call) -> list[dict[str, Any]]:
-    """What happened to a job, the oldest first; its log in the user's files is not read."""
+    """What happened to a job, oldest first; its event log in the user's files is not read."""
     return [each.data() for each in job_happenings(call.pool, call.path["id"], reads_log=False)]
 
 
 class OutputQuery(Struct):
-    """Which part of what a job printed."""
+    """Which part of a job's output."""
 
     stream: Stream = "out"
-    #: The first byte; of a negative number, so many before the end.
+    #: The first byte; if negative, an offset from the end.
     offset: Annotated[int, Between(-(2**62), 2**62)] = 0
 
 
 class Output(Struct):
-    """A part of what a job printed, at most 256 KiB."""
+    """Part of a job's output, at most 256 KiB."""
 
     path: str = ""
-    #: Bytes that the file has now, and the number of the first of these.
+    #: Current size of the file, and the offset of the first of these bytes.
     size: int = 0
     offset: int = 0
     data: Bytes64 = ""
-    #: The job has ended, and will print no more.
+    #: The job has ended, and prints nothing further.
     ended: bool = False
     #: Why there is no file; "" if there is one.
     missing: str = ""
 
 
 def job_output(call: Call) -> Output:
-    """What a job prints, on its machine while it runs, else in its file."""
+    """A job's output, from its machine while it runs, otherwise from its file."""
     asked: OutputQuery = call.query
     name, _ = job_ad(call.pool, call.path["id"])
     reader = OutputReader(call.pool, name, asked.stream)
@@ -315,7 +315,11 @@ def act(call: Call) -> queue.ActedUpon:
     """Hold, release, remove, suspend, continue, vacate or edit jobs."""
     asked: queue.Act = call.body
     if not (asked.jobs or asked.owners or asked.constraint):
-        raise Problem(422, "the body: it names no jobs", remedy="give jobs, owners or constraint; true is all jobs")
+        raise Problem(
+            422,
+            "the body: it does not name any jobs",
+            remedy="give jobs, owners or constraint; the constraint true selects all jobs",
+        )
     return call.pool.ask(asked)
 
 
@@ -328,7 +332,7 @@ class HistoryQuery(Struct):
 
 
 def history(call: Call) -> Page:
-    """Jobs that have left the queue, the last first."""
+    """Jobs that have left the queue, newest first."""
     asked: HistoryQuery = call.query
     rows = call.pool.ask(
         queue.History(constraint=_both(asked.constraint), projection=asked.projection, limit=asked.limit)
@@ -340,16 +344,16 @@ class Description(Struct):
     """A submit description."""
 
     text: Text
-    #: Where relative paths in it begin, on the machine of the queue; absolute.
+    #: Directory to which its relative paths refer, on the machine of the queue; absolute.
     directory: Annotated[str, Matching(r"/[^\x00]{0,4000}", "an absolute path")]
-    #: Files that it reads while it is submitted, such as those of `queue … from`: path to text.
+    #: Files that are read during submission, such as those of `queue … from`: path to text.
     files: dict[str, Text] | None = None
     #: Assignments that are read before it.
     assignments: tuple[str, ...] = ()
 
 
 def submit(call: Call) -> list[queue.Submitted]:
-    """Submit the jobs of a description. Files of the job's own are looked for when it starts."""
+    """Submit the jobs of a description. A job's own files are checked when it starts."""
     from roost.api.submitting import plans
 
     return call.pool.ask(queue.Submit(clusters=plans(call, call.body)))
@@ -370,7 +374,7 @@ def change_user(call: Call) -> central.UserChanged:
 
 
 def audit(call: Call) -> central.AuditPage:
-    """Decisions on record."""
+    """Audit records."""
     asked: central.AuditTrail = call.query
     return call.pool.ask(asked)
 
@@ -381,7 +385,7 @@ def cycle(call: Call) -> central.LastCycle:
 
 
 class ForDaemon(Struct):
-    """As which daemon sees it."""
+    """The daemon whose configuration is used."""
 
     daemon: Annotated[str, OneOf(lambda: ("COLLECTOR", "NEGOTIATOR", "SCHEDD", "STARTD", "MASTER"))] = "STARTD"
 
@@ -400,7 +404,7 @@ class PolicyText(Struct):
 
 
 def lint_policy(call: Call) -> dict[str, Any]:
-    """What the linter says of a configuration; nothing of it is executed, and no file is read."""
+    """Lint a configuration; nothing in it is executed, and no file is read."""
     from roost.policy.lint import lint_text
 
     report = lint_text(call.body.text, MemoryHost(), file="policy")

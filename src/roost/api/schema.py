@@ -28,14 +28,14 @@ _PLAIN: dict[Any, dict[str, Any]] = {
 
 
 class Schemas:
-    """The schemas of structs, by name, as they are met."""
+    """The schemas of structs, by name, in the order in which they are used."""
 
     def __init__(self) -> None:
         self.components: dict[str, dict[str, Any]] = {}
         self._named: dict[str, type] = {}
 
     def of(self, kind: Any) -> dict[str, Any]:
-        """The schema of a type; structs are named and referred to."""
+        """The schema of a type; structs are named and referenced."""
         origin, inner = get_origin(kind), get_args(kind)
         if kind in _PLAIN:
             return dict(_PLAIN[kind])
@@ -60,7 +60,7 @@ class Schemas:
             self._named[name] = kind
         if name not in self.components:
             found: dict[str, Any] = {"type": "object", "description": inspect.getdoc(kind) or ""}
-            # Before its fields: a struct may have itself within it.
+            # Before its fields, because a struct may contain itself.
             self.components[name] = found
             hints = get_type_hints(kind, include_extras=True)
             found["properties"] = {json_name(each): self.of(hints[each]) for each in kind._names}
@@ -96,7 +96,7 @@ def parameters(kind: type[Struct], schemas: Schemas) -> list[dict[str, Any]]:
 
 
 def from_query(kind: type[_T], pairs: Sequence[tuple[str, str]]) -> _T:
-    """A struct whose fields are given in the query of a URL. Raises Problem."""
+    """A struct from the query of a URL. Raises Problem."""
     hints = get_type_hints(kind)
     lists = {json_name(name) for name in kind._names if get_origin(hints[name]) in (list, tuple)}
     texts = {json_name(name) for name in kind._names if str in (hints[name], *get_args(hints[name]))} - lists
@@ -119,7 +119,7 @@ def _number(text: str) -> Any:
 
 
 def checked(kind: type[_T], data: Any, where: str) -> _T:
-    """A struct that JSON is. Raises Problem."""
+    """A struct from JSON. Raises Problem."""
     try:
         return read(kind, data, where, strict=True)
     except WireError as error:

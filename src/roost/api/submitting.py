@@ -1,4 +1,4 @@
-"""Submit descriptions that come over HTTP: read without looking at any file of the server."""
+"""Submit descriptions received over HTTP: read without access to files of the server."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from roost.schedd.submit import MemorySubmitHost, SubmitContext, read_submission
 
 
 def plans(call: Call, asked: Any) -> tuple[dict[str, Any], ...]:
-    """The clusters of a description. Raises Problem, with all that is wrong."""
+    """The clusters of a description. Raises Problem, with all problems found."""
     from roost.config.not_text import shown
 
     directory = posixpath.normpath(asked.directory)

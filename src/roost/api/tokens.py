@@ -1,4 +1,4 @@
-"""Tokens and one-time logins: who may log in as what."""
+"""Tokens and one-time logins: creating, listing and revoking them."""
 
 from __future__ import annotations
 
@@ -21,45 +21,46 @@ def _roles() -> tuple[object, ...]:
 
 
 class NewToken(Struct):
-    """A token that is to be made."""
+    """The token to create."""
 
-    #: "" for whom it is asked by.
+    #: "" for the requester.
     user: str = ""
     role: Annotated[str, OneOf(_roles)] = "user"
-    #: How long it counts, s; None for ever.
+    #: Validity, s; None for no expiry.
     lifetime_s: Annotated[float, Between(1, 10 * 366 * 86_400)] | None = 30 * 86_400.0
     note: Note = ""
 
 
 def make_token(call: Call) -> dict[str, Any]:
-    """A new token; its secret is in this reply, and nowhere else."""
+    """A new token; its secret is only in this reply."""
     asked: NewToken = call.body
     user, role = asked.user or call.person.name, ROLES[asked.role]
     if user != call.person.name and call.person.role < WebRole.ADMINISTRATOR:
-        raise Problem(403, f"{call.person.name} may not make a token for {user}", remedy="ask an administrator")
+        raise Problem(403, f"{call.person.name} may not create a token for {user}", remedy="ask an administrator")
     most = WebRole.ADMINISTRATOR if user in call.server.administrators else WebRole.USER
     if role > min(most, call.person.role):
         raise Problem(
             403,
-            f"{call.person.name} may not make a token with the role {role.word} for {user}",
-            remedy=f"{min(most, call.person.role).word} is the highest; QUEUE_SUPER_USERS names administrators",
+            f"{call.person.name} may not create a token with the role {role.word} for {user}",
+            remedy=f"the highest allowed role is {min(most, call.person.role).word}; QUEUE_SUPER_USERS lists "
+            "the administrators",
         )
     expires_at = None if asked.lifetime_s is None else call.server.now() + asked.lifetime_s
     try:
         secret, kept = call.server.people.make_token(user, role, call.person.name, expires_at, asked.note)
-        _log.info("%s made the token %s of %s with the role %s", call.person.name, kept.id, user, role.word)
+        _log.info("%s created the token %s of %s with the role %s", call.person.name, kept.id, user, role.word)
     except TooMany as error:
         raise Problem(409, str(error)) from None
     return kept.data() | {"token": secret}
 
 
 def tokens(call: Call) -> list[dict[str, Any]]:
-    """The tokens that are valid: one's own, and for administrators all."""
+    """The valid tokens: the requester's own, and for administrators all."""
     return [each.data() for each in call.server.people.tokens() if _may_see(call, each.name)]
 
 
 def revoke_token(call: Call) -> None:
-    """End a token at once."""
+    """Revoke a token at once."""
     for each in call.server.people.tokens():
         if secrets.compare_digest(each.id, call.path["id"]) and _may_see(call, each.name):
             call.server.people.revoke(each)
@@ -73,7 +74,7 @@ def _may_see(call: Call, name: str) -> bool:
 
 
 def make_login(call: Call) -> dict[str, Any]:
-    """An address that logs its asker in once; only asked for over the Unix socket, or with a token."""
+    """An address that logs the requester in once; available only over the Unix socket, or with a token."""
     try:
         secret = call.server.people.make_login(call.person.name, call.person.role)
     except TooMany as error:

@@ -1,4 +1,4 @@
-"""What each page shows: the replies of calls, arranged for its template."""
+"""The content of each page: the replies of calls, arranged for its template."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
 
-#: Slots that are cells of their own; of a larger pool a cell is a machine.
+#: Maximum number of slots shown as one cell each; in a larger pool a cell is a machine.
 CELLS_MAX: Final = 6_000
-#: Bytes of what a job printed that its page begins with.
+#: Number of bytes of a job's output that its page begins with.
 _OUTPUT_BYTES: Final = 16 * 1024
 #: Rows of a page.
 ROWS: Final = 100
-#: What the list of jobs needs of each.
+#: The attributes that the list of jobs needs.
 _OF_JOBS: Final = (
     "Owner", "JobStatus", "QDate", "Cmd", "JobBatchName", "RemoteHost", "HoldReason", "JobPrio", "MemoryUsage",
     "RequestMemory", "EnteredCurrentStatus",
 )  # fmt: skip
 _STATUS: Final = {int(each): str(each.name).replace("_", " ").lower() for each in JobStatus}
-#: What can be done to a job in a status, for the buttons of its page.
+#: The actions on a job by status, for the buttons of its page.
 _ACTIONS: Final = {
     JobStatus.IDLE: ("hold", "remove"),
     JobStatus.RUNNING: ("hold", "suspend", "vacate", "remove"),
@@ -41,7 +41,7 @@ _ACTIONS: Final = {
     JobStatus.HELD: ("release", "remove"),
     JobStatus.TRANSFERRING_OUTPUT: ("hold", "remove"),
 }
-#: States of slots in the order in which they are counted, with what their cells look like.
+#: States of slots in the order in which they are counted, with the look of their cells.
 STATES: Final = {
     "Claimed": "claimed", "Unclaimed": "unclaimed", "Owner": "owner", "Matched": "matched", "Preempting": "preempting",
     "Backfill": "backfill", "Drained": "drained",
@@ -51,14 +51,14 @@ View = tuple[str, dict[str, Any]]
 
 
 class Ad(dict[str, Any]):
-    """An ad, of which an attribute that it lacks is None."""
+    """An ad in which a missing attribute is None."""
 
     def __missing__(self, name: str) -> None:
         return None
 
 
 class Asker(NamedTuple):
-    """A person who looks at a page."""
+    """A person who views a page."""
 
     site: Site
     person: Person
@@ -69,7 +69,7 @@ class Asker(NamedTuple):
 
 
 def _pages(asked: Request, path: str, following: str | None) -> str | None:
-    """The address of the page that follows."""
+    """The address of the next page."""
     if following is None:
         return None
     kept = {name: value for name, value in asked.query_params.items() if name != "cursor"}
@@ -80,7 +80,7 @@ def _pages(asked: Request, path: str, following: str | None) -> str | None:
 
 
 class Cell(NamedTuple):
-    """A slot or a machine among all."""
+    """A slot or a machine in the overview."""
 
     name: str
     look: str
@@ -113,13 +113,13 @@ def _machine_cell(name: str, slots: list[SlotNow]) -> Cell:
 
 
 def look_of(state: str, activity: str) -> str:
-    """The class of a cell: its state and, where that says more, its activity."""
+    """The class of a cell: its state and, if more informative, its activity."""
     look = STATES.get(state, "unknown")
     return f"{look} {activity.lower()}" if activity in ("Suspended", "Retiring", "Vacating", "Killing") else look
 
 
 def pool(asker: Asker, request: Request) -> View:
-    """Every slot as a cell, jobs in figures, and what is held up."""
+    """Every slot as a cell, job totals, and problems."""
     slots = asker.site.server.feed.slots()
     figures = asker.reply("/pool")
     cycle = asker.reply("/cycle")
@@ -160,7 +160,7 @@ def jobs(asker: Asker, request: Request) -> View:
 
 
 def job(asker: Asker, request: Request) -> View:
-    """A job with its story and why it is where it is."""
+    """A job with its story and the explanation of its state."""
     name = request.path_params["id"]
     ad = Ad(asker.reply("/jobs/{id}", id=name))
     name = f"{ad['ClusterId']}.{ad['ProcId']}"
@@ -180,14 +180,14 @@ def job(asker: Asker, request: Request) -> View:
 
 
 def _output(asker: Asker, name: str, stream: str) -> dict[str, Any]:
-    """The end of what a job printed, for its page."""
+    """The end of a job's output, for its page."""
     try:
         found = asker.reply("/jobs/{id}/output", {"stream": stream, "offset": str(-_OUTPUT_BYTES)}, id=name)
     except Problem as problem:
         found = {"missing": problem.detail}
     data = b64decode(found.get("data", ""))
     cut = found.get("offset", 0) > 0
-    # A line of which the beginning is missing says nothing.
+    # A line without its beginning is not useful.
     text = data.partition(b"\n")[2] if cut else data
     return {
         "stream": stream,
@@ -201,7 +201,7 @@ def _output(asker: Asker, name: str, stream: str) -> dict[str, Any]:
 
 
 def _resources(ad: dict[str, Any]) -> list[tuple[str, Any, Any, float | None]]:
-    """What a job asked for and what it uses: name, asked, used, and the part that is used."""
+    """The resources of a job: name, requested, used, and the used fraction."""
     found: list[tuple[str, Any, Any, float | None]] = []
     for title, asked, used in (
         ("CPUs", "RequestCpus", "CpusUsage"),
@@ -254,7 +254,7 @@ def slot(asker: Asker, request: Request) -> View:
     }
 
 
-#: Hours that a timeline may show, and how far its marks are from each other, s.
+#: Hours that a timeline may show, and the distance between its marks, s.
 HOURS: Final = {1: 600, 6: 3600, 24: 14_400, 168: 86_400}
 #: Width of a timeline, %.
 _WIDE: Final = 100
@@ -317,11 +317,6 @@ def decisions(asker: Asker, request: Request) -> View:
     }
 
 
-def workbench(asker: Asker, request: Request) -> View:
-    """A policy is edited and linted, without touching the pool."""
-    return "workbench.html", {"active": "workbench"}
-
-
 VIEWS: Final[tuple[tuple[str, Callable[[Asker, Request], View]], ...]] = (
     ("/", pool),
     ("/jobs", jobs),
@@ -330,12 +325,11 @@ VIEWS: Final[tuple[tuple[str, Callable[[Asker, Request], View]], ...]] = (
     ("/slots/{name}", slot),
     ("/users", users),
     ("/decisions", decisions),
-    ("/workbench", workbench),
 )
 
 
 def act(asker: Asker, given: dict[str, str]) -> str:
-    """Do what a form asks for; the path of the page to show then. Raises Problem."""
+    """Carry out a form; return the path of the page to show next. Raises Problem."""
     action, name = given.get("action", ""), given.get("name", "")
     if action in ("drain", "cancel-drain"):
         method = "POST" if action == "drain" else "DELETE"
@@ -354,7 +348,7 @@ def act(asker: Asker, given: dict[str, str]) -> str:
     return f"/jobs/{quote(name)}"
 
 
-# -- how values look -----------------------------------------------------------------------------------------------
+# -- formatting values ---------------------------------------------------------------------------------------------
 
 
 def ago(instant: Any) -> str:
@@ -390,14 +384,14 @@ def plain(value: Any) -> str:
 
 
 def number(value: Any) -> str:
-    """A number with as many digits as people read."""
+    """A number with the precision that people read."""
     if not isinstance(value, int | float):
         return ""
     return f"{value:,.0f}" if value == int(value) or abs(value) >= 1000 else f"{value:,.2f}"
 
 
 def marked(explanation: dict[str, Any]) -> list[tuple[str, str]]:
-    """An expression in pieces, each with how it looks: "cause" for the clauses that decide."""
+    """An expression in pieces, each with its class: "cause" for the deciding clauses."""
     text, at, pieces = str(explanation["expression"]), 0, []
     spans = sorted(tuple(clause["span"]) for clause in explanation["clauses"] if clause["role"] == "cause")
     for start, end in spans:
@@ -409,12 +403,12 @@ def marked(explanation: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def without(values: dict[str, Any], names: str) -> dict[str, Any]:
-    """A reply but for some fields, separated by blanks."""
+    """A reply without some fields, separated by spaces."""
     return {name: value for name, value in values.items() if name not in names.split()}
 
 
 def command(ad: Ad) -> str:
-    """A job's program and arguments as one would type them."""
+    """A job's program and arguments as typed in a shell."""
     try:
         words = split_raw(ad["Arguments"]) if isinstance(ad["Arguments"], str) else split_old(str(ad["Args"] or ""))
     except CommandLineError:

@@ -1,1 +1,1 @@
-"""What every room is made of: records that are defined fast, copies of them with changes, and late imports."""
+"""Building blocks of every room: records that are quick to define, modified copies of them, and late imports."""

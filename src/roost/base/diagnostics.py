@@ -1,8 +1,8 @@
-"""Findings about a text that users write, such as a configuration, a submit description, a DAG file or a cell.
+"""Diagnostics for text that users write, such as a configuration, a submit description, a DAG file or a cell.
 
-A finding is a stable code, a place, how bad it is, a sentence and a remedy. Each language has a catalogue: code to its
-severity, what it means and what to do about it. Reading goes on after a mistake, and reports into a list that is
-bounded. Nothing is formatted here beyond one line of text and the table of a catalogue: the command line does the rest.
+A diagnostic has a stable code, a place, a severity, a sentence and a remedy. Each language has a catalogue that maps
+codes to their severity, meaning and remedy. Reading continues after a mistake and reports to a bounded list. This
+module formats only one line of text and the table of a catalogue: the command line does the rest.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from roost.base.records import dataclass, field
 
 _C = TypeVar("_C", bound=str)
 
-#: how the names of templates begin that are given as sources
+#: prefixes of template names that appear as sources
 _TEMPLATES = ("ROLE:", "POLICY:", "FEATURE:", "SECURITY:")
 
 
 def is_template_name(source: str) -> bool:
-    """Whether a source is a template and not a file or a command."""
+    """Whether a source is a template rather than a file or a command."""
     return source.startswith(_TEMPLATES)
 
 
@@ -47,14 +47,14 @@ class Span:
 
     @property
     def user(self) -> Span:
-        """The place in what the user wrote: for a line of a template, the statement that used it."""
+        """The place in the user's own text: for a line of a template, the statement that used the template."""
         span = self
         while span.via is not None and span.is_template:
             span = span.via
         return span
 
     def behind(self) -> str:
-        """How the text came to be read: the line of the template that holds it, and what included the user's file."""
+        """Why the text was read: the line of the template that holds it, and what included the user's file."""
         user = self.user
         notes = [] if user is self else [f"in {self}"]
         outer = user.via
@@ -72,7 +72,7 @@ class Span:
 class Severity(StrEnum):
     """How bad a diagnostic is; a daemon refuses to start only on errors."""
 
-    #: something does not work, or does the opposite of what it says
+    #: something does not work, or does the opposite of what it appears to say
     ERROR = "error"
     #: it works in some situations and misleads in others
     WARNING = "warning"
@@ -87,9 +87,9 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnostic:
-    """One finding about a configuration or another text that is written in its language."""
+    """One diagnostic for a configuration or another text written in its language."""
 
-    #: a stable identifier, which its language has in a catalogue
+    #: a stable identifier from the catalogue of the language
     code: str
     message: str
     span: Span
@@ -139,7 +139,7 @@ class CodeDoc:
         remedy: str | None = None,
         severity: Severity | None = None,
     ) -> Diagnostic:
-        """A diagnostic of this code; severity and remedy are those of the code unless they are given."""
+        """A diagnostic of this code; severity and remedy default to those of the code."""
         meant = f"Did you mean {suggestion}?" if suggestion else self.remedy
         return Diagnostic(
             code=code,
@@ -154,7 +154,7 @@ class CodeDoc:
 
 @dataclass(slots=True)
 class Diagnostics:
-    """A bounded list that the stages of reading append to; what has no room is counted."""
+    """A bounded list that the stages of reading append to; diagnostics beyond the bound are only counted."""
 
     kept_max: int
     kept: list[Diagnostic] = field(default_factory=list)
@@ -169,7 +169,7 @@ class Diagnostics:
 
     @property
     def errors(self) -> list[Diagnostic]:
-        """Those that are errors."""
+        """The diagnostics that are errors."""
         return [one for one in self.kept if one.severity is Severity.ERROR]
 
     def __iter__(self) -> Iterator[Diagnostic]:

@@ -1,7 +1,7 @@
-"""Packages that import a module of theirs when something of it is first asked for: commands must start at once.
+"""Packages that import their modules when a name of theirs is first used, so that commands start at once.
 
-A package says ``__getattr__ = late(__name__, {module: names})``; for readers and type checkers the same names stand
-under ``if TYPE_CHECKING``.
+A package says ``__getattr__ = late(__name__, {module: names})``; for readers and type checkers the same names are
+imported under ``if TYPE_CHECKING``.
 """
 
 from __future__ import annotations

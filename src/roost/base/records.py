@@ -1,13 +1,13 @@
-"""The dataclasses of all rooms: their methods are made when they are first needed.
+"""The dataclasses of all rooms: their methods are compiled when first needed.
 
-`dataclass` and `field` mean what those of the standard library mean, for the forms that are used here: classes with
-slots, frozen or not, with positional or keyword-only fields. The standard library's writes and compiles half a dozen
-methods for each class as it is defined, half a millisecond a class; a command that submits one job defines a hundred
-classes and makes objects of a third of them. Here the constructor is compiled when the first object is made, and the
-other methods are shared. What the module `dataclasses` does with a class (`fields`, `replace`, `asdict`) works, and
-imports it then.
+`dataclass` and `field` behave like those of the standard library for the forms used here: classes with
+slots, frozen or not, with positional or keyword-only fields. The standard library generates and compiles half a dozen
+methods for each class when it is defined, which takes half a millisecond; a command that submits one job defines a
+hundred classes and instantiates a third of them. Here the constructor is compiled when the first object is created, and
+the other methods are shared. The functions of the module `dataclasses` (`fields`, `replace`, `asdict`) work; their
+first use imports it.
 
-Left out, and refused: `InitVar`, `KW_ONLY`, bases that are the standard library's.
+Not supported, and refused: `InitVar`, `KW_ONLY`, and bases that are dataclasses of the standard library.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any, Final, NamedTuple, TypeVar, dataclass_transform, overloa
 
 _C = TypeVar("_C", bound=type)
 _R = TypeVar("_R")
-#: What a field without a default has.
+#: The default of a field without one.
 MISSING: Final[Any] = type("_Missing", (), {"__repr__": lambda self: "<missing>"})()
 
 
@@ -66,36 +66,36 @@ def dataclass(
     eq: bool = True,
     order: bool = False,
 ) -> Any:
-    """Make a dataclass with slots of a class; without `slots` its objects have room for other attributes, too."""
+    """Make a class a dataclass with slots; without `slots` its objects accept other attributes, too."""
     if cls is None:
         return lambda cls: _made(cls, frozen, kw_only, eq, order, slots)
     return _made(cls, frozen, kw_only, eq, order, slots)
 
 
 class Shape(NamedTuple):
-    """What the methods of a class are made from."""
+    """The data from which the methods of a class are generated."""
 
     fields: dict[str, _Field]
-    #: Names of the fields that are given by name alone.
+    #: Names of the keyword-only fields.
     named: frozenset[str]
     frozen: bool
 
 
 def _made(cls: type, frozen: bool, kw_only: bool, eq: bool, order: bool, slots: bool) -> type:
     base = _shape_of_base(cls)
-    assert not base.frozen or frozen, f"{cls}: what grows from a frozen class is frozen"
-    own = _own_fields(cls)
+    assert not base.frozen or frozen, f"{cls}: a subclass of a frozen class must be frozen"
+    own = own_fields(cls)
     fields = {**base.fields, **own}
     shape = Shape(fields, (base.named - set(own)) | (frozenset(own) if kw_only else frozenset()), frozen)
     body = {name: value for name, value in cls.__dict__.items() if name not in ("__dict__", "__weakref__", *own)}
     body["__slots__"] = (*(name for name in own if name not in base.fields), *(() if slots else ("__dict__",)))
     body["__match_args__"] = tuple(name for name in fields if name not in shape.named)
     body["__record_shape__"] = shape
-    body["__dataclass_fields__"] = _FIELDS
+    body["__dataclass_fields__"] = DATACLASS_FIELDS
     body.setdefault("__init__", _first_init)
-    body.setdefault("__repr__", _repr)
+    body.setdefault("__repr__", show)
     if eq:
-        _compare_by_fields(body, fields, frozen)
+        compare_by_fields(body, fields, frozen)
     if order:
         _order_by_fields(body, fields)
     if frozen:
@@ -103,14 +103,6 @@ def _made(cls: type, frozen: bool, kw_only: bool, eq: bool, order: bool, slots: 
     made = type(cls)(cls.__name__, cls.__bases__, body)
     made.__qualname__ = cls.__qualname__
     return made
-
-
-def shape_of(kind: type[Any]) -> Shape:
-    """What a class was made from. Raises TypeError for one that `dataclass` did not make."""
-    shape = kind.__dict__.get("__record_shape__")
-    if not isinstance(shape, Shape):
-        raise TypeError(f"{kind.__name__} is not a record")
-    return shape
 
 
 def _shape_of_base(cls: type) -> Shape:
@@ -123,7 +115,8 @@ def _shape_of_base(cls: type) -> Shape:
     return Shape({}, frozenset(), False)
 
 
-def _own_fields(cls: type) -> dict[str, _Field]:
+def own_fields(cls: type) -> dict[str, _Field]:
+    """The fields that a class itself declares, by name."""
     fields = {}
     for name, annotation in cls.__dict__.get("__annotations__", {}).items():  # noqa: RUF063  (inspect is what costs)
         text = annotation if isinstance(annotation, str) else str(annotation)
@@ -135,16 +128,16 @@ def _own_fields(cls: type) -> dict[str, _Field]:
     return fields
 
 
-#: Frozen classes of so many fields are made by a twin.
+#: Frozen classes with at least this many fields are created through a twin class.
 _BY_TWIN_MIN: Final = 3
-#: What `__class__` of an object is set by, past what a frozen class says to that.
+#: Sets `__class__` of an object, bypassing the `__setattr__` of a frozen class.
 _CLASS: Final[Any] = object.__dict__["__class__"]
 
 # -- the constructor ---------------------------------------------------------------------------------------------------
 
 
 def _first_init(self: Any, *args: Any, **given: Any) -> None:
-    """Compile the constructor of the class of the first object, and run it."""
+    """Compile the constructor of the class when its first object is created, and run it."""
     for cls in type(self).__mro__:
         if cls.__dict__.get("__init__") is _first_init:
             init = _init_of(cls)
@@ -176,13 +169,13 @@ def _init_of(cls: type) -> Callable[..., None]:
             (named if name in shape.named else positional).append(argument)
         sets.append(f" self.{name} = {value}")
         if shape.frozen:
-            # Through the slot itself: the class forbids the ordinary way.
+            # Through the slot descriptor: the class forbids ordinary assignment.
             known[f"store_{name}"] = getattr(cls, name).__set__
             stores.append(f" store_{name}(self, {value})")
     if not shape.frozen:
         stores = sets
     elif cls.__bases__ == (object,) and len(sets) >= _BY_TWIN_MIN and "__dict__" not in cls.__dict__["__slots__"]:
-        # While it is made it is of a class that is laid out alike and lets its fields be set: that is much faster.
+        # During construction the object has a class of the same layout whose fields can be set: that is much faster.
         known |= {"_become": _CLASS.__set__, "_cls": cls}
         known["_twin"] = type(f"{cls.__name__}InTheMaking", (), {"__slots__": tuple(shape.fields)})
         stores = [
@@ -204,7 +197,8 @@ def _init_of(cls: type) -> Callable[..., None]:
 
 
 def _or_too_deep(statement: str) -> list[str]:
-    """A change of class. Near the limit of recursion it fails with a TypeError: layouts cannot be compared there."""
+    """A change of class. Near the recursion limit it fails with a TypeError, because layouts cannot be compared
+    there."""
     error = 'raise RecursionError("maximum recursion depth exceeded") from None'
     return ["  try:", f"   {statement}", "  except TypeError:", f"   {error}"]
 
@@ -212,7 +206,8 @@ def _or_too_deep(statement: str) -> list[str]:
 # -- the other methods -------------------------------------------------------------------------------------------------
 
 
-def _compare_by_fields(body: dict[str, Any], fields: dict[str, _Field], frozen: bool) -> None:
+def compare_by_fields(body: dict[str, Any], fields: dict[str, _Field], frozen: bool) -> None:
+    """Add to the namespace of a class equality by its compared fields, and a hash if it is frozen."""
     names = [name for name, told in fields.items() if told.compare]
     key = _key(names)
 
@@ -238,12 +233,13 @@ def _key(names: list[str]) -> Callable[[Any], tuple[Any, ...]]:
     """The fields of an object as a tuple."""
     if len(names) > 1:
         return attrgetter(*names)
-    # A getter of one name would give what the field has, and no tuple of it.
+    # `attrgetter` with one name would return the bare value, not a tuple.
     return lambda self: tuple([getattr(self, name) for name in names])
 
 
 @recursive_repr()
-def _repr(self: Any) -> str:
+def show(self: Any) -> str:
+    """The repr of an object: its class, and the fields with `repr`."""
     shown = (name for name, told in self.__record_shape__.fields.items() if told.repr)
     return f"{type(self).__qualname__}({', '.join(f'{name}={getattr(self, name)!r}' for name in shown)})"
 
@@ -270,13 +266,13 @@ def _restore(self: Any, state: list[Any]) -> None:
 
 
 def replace(record: _R, /, **changes: Any) -> _R:
-    """The same but for some fields."""
+    """A copy with some fields changed."""
     shape: Shape = type(record).__record_shape__  # type: ignore[attr-defined]
     return type(record)(**({name: getattr(record, name) for name, told in shape.fields.items() if told.init} | changes))
 
 
 class _Fields:
-    """The attribute by which the module `dataclasses` knows a class, made when it looks."""
+    """The attribute by which the module `dataclasses` recognizes a class, computed on first access."""
 
     def __get__(self, instance: object, owner: type) -> dict[str, Any]:
         import dataclasses
@@ -306,4 +302,5 @@ def _standard(told: _Field) -> Any:
     return dataclasses.field(compare=told.compare, repr=told.repr, init=told.init, metadata=told.metadata, **more)
 
 
-_FIELDS: Final = _Fields()
+#: Shared by all classes.
+DATACLASS_FIELDS: Final = _Fields()

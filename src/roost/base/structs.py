@@ -1,4 +1,4 @@
-"""Frozen structs of JSON: what a request, its reply, or a part of one is made of.
+"""Frozen JSON structs: requests, replies, and their parts.
 
 A struct lists its fields as annotations, with defaults where it has some:
 
@@ -9,10 +9,10 @@ A struct lists its fields as annotations, with defaults where it has some:
 A field is a `bool`, `int`, `float`, `str`, another struct, an `IntEnum` or `StrEnum`, a `Literal`, a tuple or list of
 one of these, a dict from names to one of these, or any of several (``X | None``). `Annotated` with `Between`,
 `Matching` or `OneOf` narrows it. Nothing is checked when a struct is made; `roost.wire.structs.read` checks what comes
-from outside. A core gives a struct as its answer where the answer goes to a user as it is.
+from outside. A core returns a struct as its answer where the answer goes to a user unchanged.
 
-Commands import this module, which therefore imports nothing that takes time: a record of `records` would cost a command
-more than the rest of its start.
+Commands import this module, which therefore imports nothing slow: a record of `records` would cost a command more than
+the rest of its startup.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _S = TypeVar("_S", bound="Struct")
 
 
 class Between:
-    """Of a number: its bounds, both included."""
+    """Bounds of a number, both inclusive."""
 
     def __init__(self, least: float, most: float) -> None:
         self.least = least
@@ -38,7 +38,7 @@ class Between:
 
 
 class Matching:
-    """Of a string: a pattern for all of it, and what that describes."""
+    """A pattern that a whole string must match, and its description."""
 
     def __init__(self, pattern: str, about: str) -> None:
         self.pattern = pattern
@@ -50,7 +50,7 @@ class Matching:
 
 
 class OneOf:
-    """Of a string or number: the values that it can have, imported when they are first needed."""
+    """The allowed values of a string or number, imported when first needed."""
 
     def __init__(self, values: Callable[[], tuple[object, ...]]) -> None:
         self.values = values
@@ -61,15 +61,15 @@ class OneOf:
         return "" if value in known else f"not one of {', '.join(map(str, known))}"
 
 
-#: How many of something; what 0 means is said where it is used.
+#: A number of items; each use documents what 0 means.
 Count: TypeAlias = Annotated[int, Between(0, 2**31 - 1)]
 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True)
 class Struct:
-    """What all requests and replies have in common."""
+    """Base class of all requests and replies."""
 
-    #: Names of the fields, and of those that have no default.
+    #: Names of all fields, and of the fields without a default.
     _names: ClassVar[tuple[str, ...]] = ()
     _required: ClassVar[frozenset[str]] = frozenset()
 
@@ -100,7 +100,7 @@ class Struct:
         return f"{type(self).__name__}({shown})"
 
     def _problem(self) -> str:
-        """What is wrong with fields that were each right by themselves; "" for nothing."""
+        """What is wrong with the combination of individually valid fields; "" for nothing."""
         return ""
 
 
@@ -109,7 +109,7 @@ def _values(struct: Any) -> list[Any]:
 
 
 def json_name(name: str) -> str:
-    """The name of a field in JSON: ``from_`` is ``from``, which no name of Python's can be."""
+    """The name of a field in JSON: ``from_`` is ``from``, which is a reserved word in Python."""
     return name.removesuffix("_")
 
 
@@ -128,7 +128,7 @@ def whole_data_of(struct: Struct) -> dict[str, object]:
 
 
 def replaced(struct: _S, **changes: Any) -> _S:
-    """The same but for some fields."""
+    """A copy with some fields changed."""
     return type(struct)(**(struct.__dict__ | changes))
 
 

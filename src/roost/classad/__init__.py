@@ -6,8 +6,8 @@
     >>> machine.eval("START", ClassAd({"RequestMemory": 1024}))
     True
 
-The room is pure and imports nothing else of Roost. It needs the standard library, and NumPy for
-`roost.classad.vector` alone, which is imported only by those who use it.
+The room is pure and imports nothing else of Roost. It needs only the standard library, and NumPy for
+`roost.classad.vector`, which is imported only when used.
 """
 
 from __future__ import annotations

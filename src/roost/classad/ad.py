@@ -1,8 +1,8 @@
 """An ad: a mapping from attribute names, in any case, to values or expressions.
 
-Inside, an ad is one dict from the folded name to a *cell*: a plain value as it is, anything else an `Expr`, or an
-ad nested in this one. Ads of one pool have the same names over and over, so spellings are shared: an ad keeps its
-own only where it differs from the first one seen.
+Inside, an ad is one dict from the folded name to a *cell*: a plain value itself, a nested ad, or an `Expr` for anything
+else. Ads of a pool repeat the same names, so spellings are shared: an ad keeps its own only where it differs from the
+first one seen.
 """
 
 from __future__ import annotations
@@ -31,22 +31,23 @@ class Missing(Enum):
     MISSING = "missing"
 
 
-#: What `ClassAd.cell` gives for an attribute that does not exist.
+#: What `ClassAd.cell` returns for an attribute that does not exist.
 MISSING: Final[Literal[Missing.MISSING]] = Missing.MISSING
 
-#: What an attribute is kept as.
+#: The stored form of an attribute.
 Cell: TypeAlias = "Value | Expr"
 
 #: Folded name to the spelling first seen.
 _SPELLINGS: Final[dict[str, str]] = {}
-#: Those spellings to their folded names: ads need not say how these are spelled.
+#: Those spellings to their folded names: ads need not store them.
 _USUAL: Final[dict[str, str]] = {}
-#: The folded name of an attribute that is spelled as the first ad with it had it; None for any other spelling.
+#: The folded name for the spelling in the first ad with the attribute; None for any other spelling.
 usual_key_of: Final = _USUAL.get
 
 
 class _Keys(dict[str, str]):
-    """Name, as spelled, to its folded name, one string for all ads: it is small, and found in a dict by identity."""
+    """Name, as spelled, to its folded name, as one string shared by all ads: it saves memory, and dicts find it by
+    identity."""
 
     def __missing__(self, name: str) -> str:
         key = fold(name)
@@ -60,11 +61,11 @@ key_of: Final = _Keys().__getitem__
 
 
 class ClassAd(MutableMapping[str, Any]):
-    """A ClassAd, used like a dict whose keys ignore case and keep the order in which they came.
+    """A ClassAd, used like a dict whose keys ignore case and keep insertion order.
 
     ``ad["Memory"]`` is the value of a constant attribute and the `Expr` of any other; ``ad.eval("Memory")`` is
     always a value. Assigning accepts values, Python lists and dicts (as lists and nested ads), and `Expr`
-    objects; text with an expression goes in by ``ad.set("Rank", "Memory * 2")``.
+    objects; the text of an expression is set by ``ad.set("Rank", "Memory * 2")``.
     """
 
     __slots__ = ("cells", "chained", "own_spellings", "scope")
@@ -82,7 +83,7 @@ class ClassAd(MutableMapping[str, Any]):
             from roost.classad.forms import parse_ad
 
             attributes = parse_ad(attributes)
-        # To find out that something is not an ad takes long.
+        # A failing instance check is slow.
         if attributes.__class__ not in _NO_ADS and isinstance(attributes, ClassAd):
             self._copy_from(attributes)
         elif attributes:
@@ -104,7 +105,8 @@ class ClassAd(MutableMapping[str, Any]):
         return cell
 
     def get(self, name: Any, default: Any = None) -> Any:
-        """As of any mapping. Ads are asked much for what they lack, and raising an exception for that takes long."""
+        """As for any mapping. Ads are often asked for attributes that they lack, and raising an exception for that is
+        slow."""
         if not isinstance(name, str):
             return default
         key = key_of(name)
@@ -121,7 +123,7 @@ class ClassAd(MutableMapping[str, Any]):
             raise KeyError(name)
         key = key_of(name)
         if self.chained is not None and self.chained.cell(key) is not MISSING:
-            # Deleting here must not let the attribute of the other ad shine through.
+            # After deletion here, the attribute of the chained ad must stay hidden.
             self.put(name, UNDEFINED)
             return
         if key not in self.cells:
@@ -131,7 +133,7 @@ class ClassAd(MutableMapping[str, Any]):
             self.own_spellings.pop(key, None)
 
     def drop(self, name: str) -> None:
-        """Remove an attribute, as `del` does, if it is there."""
+        """Remove an attribute, like `del`, if it exists."""
         key = key_of(name)
         if self.chained is not None and self.chained.cell(key) is not MISSING:
             self.put(name, UNDEFINED)
@@ -139,7 +141,7 @@ class ClassAd(MutableMapping[str, Any]):
             self.own_spellings.pop(key, None)
 
     def clear(self) -> None:
-        """Remove the ad's own attributes; those of a chained ad are seen again."""
+        """Remove the ad's own attributes; those of a chained ad become visible again."""
         self.cells.clear()
         self.own_spellings = None
 
@@ -175,7 +177,7 @@ class ClassAd(MutableMapping[str, Any]):
         return isinstance(name, str) and self.cell(key_of(name)) is not MISSING
 
     def __iter__(self) -> Iterator[str]:
-        """The names, as spelled, in order; those of a chained ad, if not here too, come last."""
+        """The names, as spelled, in order; additional ones of a chained ad come last."""
         for key in self.cells:
             yield self.spelling(key)
         if self.chained is not None:
@@ -189,7 +191,7 @@ class ClassAd(MutableMapping[str, Any]):
         return sum(1 for _ in self)
 
     def __eq__(self, other: object) -> bool:
-        """Whether both have the same attributes with the same expressions; order and case of names don't count."""
+        """Whether both have the same attributes with the same expressions; order and case of names do not matter."""
         if not isinstance(other, ClassAd):
             try:
                 other = ClassAd(other) if isinstance(other, Mapping) else None
@@ -212,7 +214,7 @@ class ClassAd(MutableMapping[str, Any]):
         try:
             return f"ClassAd({str(self)!r})"
         except ParseError as problem:
-            # An attribute whose parsing was put off cannot be parsed; debuggers and logs must go on.
+            # An attribute with deferred parsing is invalid; debuggers and logs must not fail.
             return f"<ClassAd of {len(self)} attributes, unreadable: {problem.message}>"
 
     def __copy__(self) -> ClassAd:
@@ -225,7 +227,7 @@ class ClassAd(MutableMapping[str, Any]):
         return _restore, ([(self.spelling(key), cell) for key, cell in self.cells.items()], self.chained)
 
     def copy(self) -> ClassAd:
-        """An independent copy, nested ads copied too; chained to the same ad, nested in none."""
+        """An independent copy, including nested ads; chained to the same ad, nested in none."""
         try:
             return ClassAd(self)
         except RecursionError:
@@ -237,14 +239,16 @@ class ClassAd(MutableMapping[str, Any]):
         while (chained := layers[-1].chained) is not None:
             layers.append(chained)
         found = ClassAd()
-        for layer in reversed(layers):
-            found.lay(layer)
+        if layers[-1].own_spellings is None:
+            found.cells = dict(layers.pop().cells)
+        while layers:
+            found.lay(layers.pop())
         return found
 
     # -- cells ---------------------------------------------------------------------------------
 
     def cell(self, key: str) -> Cell | Missing:
-        """What is kept under the folded name `key`, here or in a chained ad; MISSING if nothing is."""
+        """The cell under the folded name `key`, here or in a chained ad; MISSING if there is none."""
         cell = self.cells.get(key, MISSING)
         if cell is MISSING:
             chained = self.chained
@@ -256,7 +260,7 @@ class ClassAd(MutableMapping[str, Any]):
         return cell
 
     def put(self, name: str, cell: Cell) -> None:
-        """Keep `cell` under `name` as it is. A name that is there already keeps its spelling and place."""
+        """Store `cell` under `name` unchanged. An existing name keeps its spelling and place."""
         usual = usual_key_of(name)
         if usual is not None and cell.__class__ in _NO_ADS:
             self.cells[usual] = cell
@@ -277,7 +281,7 @@ class ClassAd(MutableMapping[str, Any]):
         cells[key] = cell
 
     def lay(self, other: ClassAd) -> None:
-        """Put all that `other` keeps itself, as `put` does."""
+        """Store all of `other`'s own cells, like `put`."""
         if other.own_spellings is None:
             self.cells.update(other.cells)
             return
@@ -285,9 +289,9 @@ class ClassAd(MutableMapping[str, Any]):
             self.put(other.spelling(key), cell)
 
     def put_tree(self, name: str, tree: Node, source: str | None = None) -> None:
-        """Keep the expression of `tree` under `name`.
+        """Store the expression of `tree` under `name`.
 
-        With `source`, the text that the spans of the tree count in, the expression is interned by its own text.
+        With `source`, the text to which the spans of the tree refer, the expression is interned by its own text.
         """
         self.put(name, cell_of(tree, self, source=source))
 
@@ -298,7 +302,7 @@ class ClassAd(MutableMapping[str, Any]):
         return item_node(self[name])
 
     def spelling(self, key: str) -> str:
-        """How the attribute of the folded name `key`, which must be there, is spelled."""
+        """The spelling of the attribute with the folded name `key`, which must exist."""
         if key not in self.cells and self.chained is not None:
             return self.chained.spelling(key)
         if self.own_spellings is not None:
@@ -308,7 +312,7 @@ class ClassAd(MutableMapping[str, Any]):
         return _SPELLINGS[key]
 
     def _settle(self, key: str, expression: Expr) -> Cell:
-        """Keep an expression whose parsing was put off as if it had been parsed at once."""
+        """Store an expression with deferred parsing as if it had been parsed at once."""
         if key not in self.cells:
             assert self.chained is not None
             return self.chained._settle(key, expression)
@@ -334,7 +338,7 @@ class ClassAd(MutableMapping[str, Any]):
         self[name] = parse_expression(text, syntax)
 
     def set_later(self, name: str, text: str, syntax: Syntax = Syntax.NEW) -> None:
-        """Set an attribute from a text that is parsed when it is first looked at or evaluated."""
+        """Set an attribute from a text that is parsed when it is first inspected or evaluated."""
         self.put(check_name(name), expression_later(text, syntax))
 
     def lookup(self, name: str) -> Expr:
@@ -343,7 +347,7 @@ class ClassAd(MutableMapping[str, Any]):
         return cell if isinstance(cell, Expr) else Expr(self.tree(name))
 
     def chain_to(self, ad: ClassAd | None) -> None:
-        """Look up attributes that are missing here in `ad`; None ends that. Raises ValueError on a circle."""
+        """Look up attributes that are missing here in `ad`; None removes the chain. Raises ValueError on a cycle."""
         if ad is not None:
             links = [ad, *chain(ad)]
             if any(link is around for link in links for around in enclosing(self)):
@@ -385,7 +389,7 @@ class ClassAd(MutableMapping[str, Any]):
         return float(value) if isinstance(value, int | float) else 0.0
 
     def flatten(self, expression: str | Expr, world: World = WORLD) -> Expr:
-        """The expression with everything computed that this ad alone decides. Raises ParseError."""
+        """The expression with everything computed that depends only on this ad. Raises ParseError."""
         from roost.classad.partial import flatten
 
         return flatten(_expression(expression), self, world)
@@ -405,7 +409,7 @@ class ClassAd(MutableMapping[str, Any]):
 
 
 def flat_cells(ad: ClassAd) -> dict[str, Cell]:
-    """What an ad and those it is chained to keep, by folded names; not to be changed. For who asks for many names."""
+    """The cells of an ad and those it is chained to, by folded name; must not be changed. For lookups of many names."""
     if ad.chained is None:
         return ad.cells
     return {**flat_cells(ad.chained), **ad.cells}
@@ -422,7 +426,7 @@ def has_any(ad: ClassAd, keys: frozenset[str]) -> bool:
 
 
 def ad_of_cells(cells: dict[str, Cell], chained: ClassAd | None = None) -> ClassAd:
-    """An ad that keeps `cells` as they are, made faster: their names are folded and known, and no ad is among them."""
+    """An ad with these `cells`, created faster: their names must be folded and known, and none may be an ad."""
     ad = object.__new__(ClassAd)
     ad.cells = cells
     ad.own_spellings = None
@@ -432,7 +436,7 @@ def ad_of_cells(cells: dict[str, Cell], chained: ClassAd | None = None) -> Class
 
 
 def cell_of(tree: Node, scope: ClassAd, *, expression: Expr | None = None, source: str | None = None) -> Cell:
-    """What an attribute of `scope` with that tree is kept as; `expression` or `source` say where it comes from."""
+    """The cell for an attribute of `scope` with that tree; `expression` or `source` give its origin."""
     if isinstance(tree, LiteralNode) and not isinstance(tree.value, RelTime):
         return tree.value
     if isinstance(tree, AdNode):
@@ -446,12 +450,12 @@ def cell_of(tree: Node, scope: ClassAd, *, expression: Expr | None = None, sourc
     return Expr(tree) if source is None else parse_expression(source[tree.span[0] : tree.span[1]])
 
 
-#: Names of so many characters are short enough, whatever these are.
+#: Names of at most this many characters are short enough in any encoding.
 _SHORT_NAME: Final = NAME_BYTES_MAX // 4
 
 
 def check_name(name: str) -> str:
-    """An attribute name as Python code may give it. Raises TypeError or ValueError."""
+    """Check an attribute name given by Python code. Raises TypeError or ValueError."""
     if name.__class__ is str and 0 < len(name) <= _SHORT_NAME and "\0" not in name:
         return name
     if not isinstance(name, str):
@@ -481,7 +485,7 @@ def _same(x: object, y: object) -> bool:
     if isinstance(x, Expr) and isinstance(y, Expr):
         return x == y
     first, second = item_node(x), item_node(y)
-    # A real that is not finite is a value on one side and the call that makes it on the other.
+    # A real that is not finite may be a value on one side and a call on the other.
     return first == second or unparse(first, exact=True) == unparse(second, exact=True)
 
 
@@ -494,10 +498,10 @@ def _restore(cells: list[tuple[str, Cell]], chained: ClassAd | None) -> ClassAd:
 
 
 _NUMBERS: Final = frozenset((int, float))
-#: Classes of cells that are not ads: isinstance is slow where, as with a mapping, abstract classes are asked too.
+#: Classes of cells that are not ads: isinstance is slow with abstract base classes such as a mapping's.
 _NO_ADS: Final = frozenset((int, float, str, bool, tuple, dict, Exceptional, AbsTime, RelTime, ListValue, Expr))
 
-# At the end, for the modules need each other: evaluation works on ads, and ads evaluate.
+# At the end, because the modules depend on each other: evaluation works on ads, and ads evaluate.
 from roost.classad.evaluation import deeply, evaluate  # noqa: E402
 
 __all__ = ["ERROR", "MISSING", "Cell", "ClassAd", "Missing", "ad_of_cells", "cell_of", "flat_cells", "has_any"]

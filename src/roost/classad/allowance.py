@@ -11,7 +11,7 @@ An evaluation that needs more than is left, or more than `each`, is ERROR, and `
 the value of the expression.
 
 An allowance is in force for the thread, or the asyncio task, that entered it, and covers scalar and vector evaluation.
-What is spent within another allowance counts for both.
+Steps spent in a nested allowance count for both.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import Final
 
 from roost.classad.limits import EVALUATION_FUEL
 
-#: Steps that a daemon gives one evaluation of an expression that a user wrote: some 25 ms.
+#: Steps that a daemon allows for one evaluation of a user's expression: about 25 ms.
 EXPRESSION_STEPS: Final = 50_000
 #: Stands for any number of steps.
 UNLIMITED: Final = 2**62
@@ -34,11 +34,11 @@ class Allowance:
     __slots__ = ("_began", "_token", "each", "exceeded", "left")
 
     def __init__(self, steps: int = EVALUATION_FUEL, each: int = EVALUATION_FUEL) -> None:
-        #: Steps that are left. It may fall below 0 by what the last evaluation spent too much.
+        #: Steps left. It may fall below 0 by the excess of the last evaluation.
         self.left = steps
         #: Most steps of one evaluation.
         self.each = each
-        #: Whether an evaluation was ended because its steps were spent.
+        #: Whether an evaluation was stopped because its steps were spent.
         self.exceeded = False
         self._began = steps
         self._token: Token[Allowance | None] | None = None
@@ -63,12 +63,13 @@ class Allowance:
         return min(self.left, self.each)
 
     def charge(self, granted: int, left: int) -> None:
-        """Account for an evaluation that was granted steps and has some left; fewer than 0 if it was ended for them."""
-        # A look at an ad is work, too.
+        """Account for an evaluation that was granted steps and has some left; fewer than 0 if it was stopped for
+        that."""
+        # Visiting an ad costs one step, too.
         self.left -= granted - left + 1
         if left < 0:
             self.exceeded = True
 
 
-#: The allowance that evaluations spend; None where each has `EVALUATION_FUEL` to itself.
+#: The allowance that evaluations spend; None if each has its own `EVALUATION_FUEL`.
 IN_FORCE: Final[ContextVar[Allowance | None]] = ContextVar("roost_allowance", default=None)

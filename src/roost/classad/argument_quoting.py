@@ -1,4 +1,5 @@
-"""How one argument is written among others in form 2: blanks separate, single quotes hold together, two are one."""
+"""The quoting of arguments in form 2: separated by blanks, grouped by single quotes, which are doubled to stand for
+themselves."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ _TO_QUOTE: Final = re.compile(r"[ \t\n\r']+")
 
 
 def quote_argument(argument: str) -> str:
-    """An argument as form 2 writes it: only blanks and quotes stand between quotes."""
+    """An argument in form 2: only blanks and quotes are quoted."""
     if not argument:
         return "''"
     return _TO_QUOTE.sub(lambda run: "'" + run[0].replace("'", "''") + "'", argument)

@@ -1,8 +1,8 @@
-"""The closures of the evaluator: Python functions of the state, made of the closures of their operands.
+"""The closures of the evaluator: Python functions of the state, built from the closures of their operands.
 
-Which of them a node becomes, `compiler` decides. The commonest shapes of a policy (a name, ``TARGET.name``, a
-comparison with a constant) have closures of their own that decide the ordinary operand types on the spot and
-leave the rest to the tables in `ops`. `translator` writes the same steps as one function.
+`compiler` chooses the closure for a node. The most common forms in policies (a name, ``TARGET.name``, a comparison with
+a constant) have specialized closures that handle the ordinary operand types directly and leave the rest to the tables
+in `ops`. `translator` writes the same steps as one function.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def subscript(base: Code, index: Code) -> Code:
 
 
 def ad(node: AdNode) -> Code:
-    """A nested ad, a copy of one made when compiling, so that each evaluation's knows the ad around it."""
+    """A nested ad: each evaluation gets a copy that knows its enclosing ad."""
     pattern = cell_of(node, NO_AD)
     assert isinstance(pattern, ClassAd)
     steps = cell_count(pattern)
@@ -194,7 +194,7 @@ def or_all(codes: list[Code]) -> Code:
 
 
 def conditional(tests: list[tuple[Code, Code]], otherwise: Code) -> Code:
-    """``a ? b : c ? d : e``: pairs of a test and what it chooses, and the last operand."""
+    """``a ? b : c ? d : e``: pairs of a test and its branch, and the last operand."""
 
     def run(state: State) -> Value:
         for test, then in tests:
@@ -219,7 +219,7 @@ def elvis(left: Code, right: Code) -> Code:
 
 
 def compare(compare: Callable[[Any, Any], bool], run: Callable[[Value, Value], Value], left: Code, right: Code) -> Code:
-    """A comparison; `compare` does it for two numbers of one type, `run` for all else."""
+    """A comparison; `compare` handles two numbers of one type, `run` everything else."""
 
     def compared(state: State) -> Value:
         x, y = left(state), right(state)
@@ -273,7 +273,7 @@ def identity(wanted: bool, left: Code, value: Value) -> Code:
 
 
 def identical(run: Callable[[Value, Value], Value], left: Code, right: Code) -> Code:
-    """``is`` or ``isnt``, as `run` has it."""
+    """``is`` or ``isnt``, as given by `run`."""
 
     def compared(state: State) -> Value:
         x, y = left(state), right(state)
@@ -287,7 +287,7 @@ def identical(run: Callable[[Value, Value], Value], left: Code, right: Code) -> 
 def arithmetic(
     compute: Callable[[Any, Any], Any], run: Callable[[Value, Value], Value], left: Code, right: Code
 ) -> Code:
-    """A sum, difference or product; `compute` does it for two integers, `run` for all else."""
+    """A sum, difference or product; `compute` handles two integers, `run` everything else."""
 
     def computed(state: State) -> Value:
         x, y = left(state), right(state)

@@ -36,7 +36,7 @@ from roost.classad.syntax import (
 from roost.classad.values import ERROR, UNDEFINED, ListValue, RelTime, Value, fold
 
 
-class Part(NamedTuple):
+class CompiledPart(NamedTuple):
     """Compiled code and, where it does not depend on anything, its value."""
 
     code: Code
@@ -44,13 +44,13 @@ class Part(NamedTuple):
 
 
 class Compiler:
-    """Makes the code of one tree. Subclasses change what single nodes become."""
+    """Compiles one tree. Subclasses override the code of single nodes."""
 
     def compile(self, node: Node) -> Code:
         """The code of a tree."""
         return self.part(node).code
 
-    def part(self, node: Node) -> Part:
+    def part(self, node: Node) -> CompiledPart:
         """The code of a tree, and its value if that is constant."""
         match node:
             case Literal(value=value):
@@ -73,44 +73,44 @@ class Compiler:
             case Elvis(left=left, right=right):
                 return self.elvis(left, right)
             case Subscript(base=base, index=index):
-                return Part(closures.subscript(self.compile(base), self.compile(index)))
+                return CompiledPart(closures.subscript(self.compile(base), self.compile(index)))
             case ListNode(items=items):
                 return self.list(items)
             case AdNode():
-                return Part(closures.ad(node))
+                return CompiledPart(closures.ad(node))
 
     # -- names ---------------------------------------------------------------------------------
 
-    def name(self, name: str, absolute: bool) -> Part:
+    def name(self, name: str, absolute: bool) -> CompiledPart:
         """``name`` or ``.name``."""
         key = fold(name)
-        return Part(closures.absolute(key) if absolute else closures.name(key))
+        return CompiledPart(closures.absolute(key) if absolute else closures.name(key))
 
-    def select(self, node: Select) -> Part:
+    def select(self, node: Select) -> CompiledPart:
         """``base.name``, with shorter ways for MY and TARGET."""
         key = fold(node.name)
         base = strip(node.base)
         if isinstance(base, Name) and not base.absolute:
             scope = fold(base.name)
             if scope == "my":
-                return Part(closures.my(key))
+                return CompiledPart(closures.my(key))
             if scope == "target":
-                return Part(closures.target(key))
-        return Part(closures.select(self.compile(base), key))
+                return CompiledPart(closures.target(key))
+        return CompiledPart(closures.select(self.compile(base), key))
 
     # -- operators -----------------------------------------------------------------------------
 
-    def unary(self, op: Op, operand: Node) -> Part:
+    def unary(self, op: Op, operand: Node) -> CompiledPart:
         """A prefix operator."""
         run = UNARY[op]
         part = self.part(operand)
         if part.value is not MISSING:
             return constant(run(part.value))
         code = part.code
-        return Part(lambda state: run(code(state)))
+        return CompiledPart(lambda state: run(code(state)))
 
-    def binary(self, node: Binary) -> Part:
-        """An infix operator and all that stand to its left on the same spine."""
+    def binary(self, node: Binary) -> CompiledPart:
+        """An infix operator and the chain of operators in its left operands."""
         spine = [node]
         first: Node = node.left
         while isinstance(first, Binary):
@@ -131,40 +131,40 @@ class Compiler:
                 at -= 1
         return part
 
-    def conditional(self, node: Conditional) -> Part:
+    def conditional(self, node: Conditional) -> CompiledPart:
         """``a ? b : c ? d : e``: the chain in the last operands is one loop."""
         tests: list[tuple[Code, Code]] = []
         last: Node = node
         while isinstance(last, Conditional):
             tests.append((self.compile(last.test), self.compile(last.then)))
             last = last.otherwise
-        return Part(closures.conditional(tests, self.compile(last)))
+        return CompiledPart(closures.conditional(tests, self.compile(last)))
 
-    def elvis(self, left: Node, right: Node) -> Part:
+    def elvis(self, left: Node, right: Node) -> CompiledPart:
         """``left ?: right``."""
         first, second = self.part(left), self.part(right)
         if first.value is not MISSING:
             return second if first.value is UNDEFINED else first
-        return Part(closures.elvis(first.code, second.code))
+        return CompiledPart(closures.elvis(first.code, second.code))
 
     # -- the rest ------------------------------------------------------------------------------
 
-    def call(self, node: Call) -> Part:
-        """A call of a built-in function; ERROR if there is none of that name or it takes fewer or more arguments."""
+    def call(self, node: Call) -> CompiledPart:
+        """A call of a built-in function; ERROR if the name is unknown or the number of arguments is wrong."""
         function = functions.lookup(node.name)
         if function is None or not function.accepts(len(node.args)):
             return constant(ERROR)
         if function.special is not None:
-            return Part(function.special(self, node))
+            return CompiledPart(function.special(self, node))
         assert function.eager is not None
-        return Part(closures.call(function.eager, [self.compile(argument) for argument in node.args]))
+        return CompiledPart(closures.call(function.eager, [self.compile(argument) for argument in node.args]))
 
-    def list(self, nodes: tuple[Node, ...]) -> Part:
-        """A list; its items stay as they are until used."""
+    def list(self, nodes: tuple[Node, ...]) -> CompiledPart:
+        """A list; its items stay unevaluated until used."""
         items = tuple([_item(node) for node in nodes])
         if not any([isinstance(item, Expr) for item in items]):
             return constant(ListValue(items))
-        return Part(lambda state: ListValue(items, state.ad if state.home is None else state.home))
+        return CompiledPart(lambda state: ListValue(items, state.ad if state.home is None else state.home))
 
 
 def _item(node: Node) -> Value | Expr:
@@ -173,15 +173,15 @@ def _item(node: Node) -> Value | Expr:
     return Expr(node)
 
 
-def constant(value: Value) -> Part:
+def constant(value: Value) -> CompiledPart:
     """The part that is always `value`."""
-    return Part(lambda state: value, value)
+    return CompiledPart(lambda state: value, value)
 
 
 # -- operators -----------------------------------------------------------------------------------
 
 
-def _logical(op: Op, parts: list[Part]) -> Part:
+def _logical(op: Op, parts: list[CompiledPart]) -> CompiledPart:
     """A chain of ``&&`` or of ``||``."""
     run = BINARY[op]
     while len(parts) > 1 and parts[0].value is not MISSING and parts[1].value is not MISSING:
@@ -190,29 +190,29 @@ def _logical(op: Op, parts: list[Part]) -> Part:
         return parts[0]
     codes = [part.code for part in parts]
     if len(codes) == 2:
-        return Part((closures.and_2 if op is Op.AND else closures.or_2)(codes[0], codes[1]))
-    return Part((closures.and_all if op is Op.AND else closures.or_all)(codes))
+        return CompiledPart((closures.and_2 if op is Op.AND else closures.or_2)(codes[0], codes[1]))
+    return CompiledPart((closures.and_all if op is Op.AND else closures.or_all)(codes))
 
 
-def _strict(op: Op, left: Part, right: Part) -> Part:
+def _strict(op: Op, left: CompiledPart, right: CompiledPart) -> CompiledPart:
     """A strict operator or ``is``: computed now, or by the shortest closure that fits its operands."""
     run = BINARY[op]
     if left.value is not MISSING and right.value is not MISSING:
         return constant(run(left.value, right.value))
     if op in _COMPARE:
         if right.value.__class__ in (int, float):
-            return Part(closures.compare_number(_COMPARE[op], run, left.code, right.value))
+            return CompiledPart(closures.compare_number(_COMPARE[op], run, left.code, right.value))
         if right.value.__class__ is str and op in (Op.EQ, Op.NE) and not is_long(right.value):
-            return Part(closures.compare_text(op is Op.NE, run, left.code, right.value))
-        return Part(closures.compare(_COMPARE[op], run, left.code, right.code))
+            return CompiledPart(closures.compare_text(op is Op.NE, run, left.code, right.value))
+        return CompiledPart(closures.compare(_COMPARE[op], run, left.code, right.code))
     if op in (Op.IS, Op.ISNT):
         if right.value is not MISSING and right.value.__class__ in _IDENTITY and not is_long(right.value):
-            return Part(closures.identity(op is Op.IS, left.code, right.value))
-        return Part(closures.identical(run, left.code, right.code))
+            return CompiledPart(closures.identity(op is Op.IS, left.code, right.value))
+        return CompiledPart(closures.identical(run, left.code, right.code))
     if op in _SUM:
-        return Part(closures.arithmetic(_SUM[op], run, left.code, right.code))
+        return CompiledPart(closures.arithmetic(_SUM[op], run, left.code, right.code))
     x, y = left.code, right.code
-    return Part(lambda state: run(x(state), y(state)))
+    return CompiledPart(lambda state: run(x(state), y(state)))
 
 
 _COMPARE: Final[dict[Op, Callable[[Any, Any], bool]]] = {
@@ -228,8 +228,8 @@ _IDENTITY: Final = frozenset((bool, int, float, str, UNDEFINED.__class__))
 
 
 def is_long(value: Value | Missing) -> bool:
-    """Whether the value is a string so long that comparing it costs fuel."""
+    """Whether the value is a string long enough that comparing it costs fuel."""
     return isinstance(value, str) and len(value) > LONG_TEXT_CHARS
 
 
-__all__ = ["Compiler", "Part", "constant", "is_long"]
+__all__ = ["CompiledPart", "Compiler", "constant", "is_long"]

@@ -1,4 +1,4 @@
-"""Python data as what an ad keeps."""
+"""Converts Python data to cells of an ad."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 def to_cell(value: Any, owner: ClassAd) -> Cell:
-    """What `owner` keeps for `value`. Raises TypeError, or ValueError for data the language cannot hold.
+    """The cell of `owner` for `value`. Raises TypeError, or ValueError for data that the language cannot represent.
 
     Subclasses of str, int and float (a StrEnum, NumPy's numbers) become plain ones. An ad that is nested elsewhere
-    already, or that holds `owner`, is copied.
+    already, or that contains `owner`, is copied.
     """
     kind = value.__class__
     if kind is bool or kind is float or (kind is str and "\0" not in value):

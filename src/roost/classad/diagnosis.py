@@ -1,8 +1,8 @@
-"""What is wrong with an expression, and the likely remedy: the errors of the parser.
+"""The errors of the parser: what is wrong with an expression, and the likely remedy.
 
-The parser stops at the first token that makes no sense. A `Diagnosis` looks at what is around that token, and at
-what is open, for a mistake that people make: an operator of another language, a unit behind a number, a bracket that
-is not closed. Nothing is repaired here.
+The parser stops at the first unexpected token. A `Diagnosis` examines the tokens around it and the open brackets for
+common mistakes: an operator of another language, a unit after a number, a bracket that is not closed. Nothing is
+repaired here.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from typing import Final
 from roost.base.records import dataclass
 from roost.classad.errors import ParseError
 from roost.classad.frames import CLOSER, OPENED_BY, Frame, Open
-from roost.classad.lexer import SIZE_FACTORS, Kind, Token, written_out
+from roost.classad.lexer import SIZE_FACTORS, Token, TokenKind, written_out
 from roost.classad.syntax import Op
 from roost.classad.values import fold
 
 #: Characters of a token that a message shows.
 _SHOWN_CHARS: Final = 40
 
-_NO_TOKEN: Final[Token] = (Kind.END, "", -1, -1)
+_NO_TOKEN: Final[Token] = (TokenKind.END, "", -1, -1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +37,7 @@ class Diagnosis:
         """`token`, just read, cannot begin an operand."""
         kind, value, start, end = token
         before = self._token(self.at - 2)
-        if kind is Kind.END:
+        if kind is TokenKind.END:
             if before is _NO_TOKEN:
                 return self._error("the expression is empty", start, end, code="operand")
             opened = self._innermost()
@@ -70,11 +70,11 @@ class Diagnosis:
         """`token`, the next one, cannot follow the operand before it."""
         kind, value, start, end = token
         opened = self._innermost()
-        if kind is Kind.END:
+        if kind is TokenKind.END:
             assert opened is not None
             return self._unclosed(opened)
         shown = self._shown(token)
-        if kind is not Kind.PUNCT:
+        if kind is not TokenKind.PUNCT:
             message, hint = f"an operator is missing before {shown}", self._word_hint(token)
             return self._error(message, start, end, code="operator", hint=hint)
         if value == "=":
@@ -86,17 +86,18 @@ class Diagnosis:
         hint = self._foreign_operator(token) or self._thousands(token)
         if opened is not None:
             wanted, opener = CLOSER[opened[1]], OPENED_BY[opened[1]]
-            message = f"{wanted} is expected for the {opener} at column {self._column(opened[2])}, not {shown}"
+            column = self._column(opened[2])
+            message = f"{wanted} is expected for the {opener} at column {column} of the expression, not {shown}"
             return self._error(message, start, end, code="bracket", hint=hint)
         return self._error(f"the expression should end before {shown}", start, end, code="operator", hint=hint)
 
     def _word_hint(self, token: Token) -> str | None:
-        """What a word between or after operands is meant to be."""
+        """The probable meaning of a word between or after operands."""
         before = self._token(self.at - 1)
         for kind, word, _, _ in (token, before):
-            if kind is Kind.NAME and (hint := _WORDS.get(fold(str(word)))) is not None:
+            if kind is TokenKind.NAME and (hint := _WORDS.get(fold(str(word)))) is not None:
                 return hint
-        if token[0] is Kind.NAME and before[1].__class__ in (int, float):
+        if token[0] is TokenKind.NAME and before[1].__class__ in (int, float):
             unit = fold(str(token[1]))
             if unit in SIZE_FACTORS:
                 return f"write the number out: {written_out(before[1], unit)}"
@@ -105,7 +106,7 @@ class Diagnosis:
         return None
 
     def _foreign_operator(self, token: Token) -> str | None:
-        """The remedy for an operator of other languages, which stands here as several signs."""
+        """The remedy for an operator of another language, which the lexer splits into several signs."""
         following = self._token(self.at + 1)
         spelled = f"{token[1]}{following[1]}" if following[2] == token[3] else str(token[1])
         return _FOREIGN.get(spelled, "write == to compare" if token[1] == "=" else None)
@@ -130,19 +131,19 @@ class Diagnosis:
     def bad_attribute_name(self, token: Token) -> ParseError:
         """`token`, just read, cannot be the name of an ad's attribute."""
         kind, value, start, end = token
-        if kind is Kind.END:
+        if kind is TokenKind.END:
             return self._unclosed(self.frames[-1])
         hint = None
-        if kind is Kind.CONSTANT and isinstance(value, str):
+        if kind is TokenKind.CONSTANT and isinstance(value, str):
             hint = f"write the name without double quotes, or between single quotes: '{value}'"
         elif value == ",":
             hint = "attributes are separated by ;"
-        elif kind is Kind.CONSTANT or value in (Op.IS, Op.ISNT):
+        elif kind is TokenKind.CONSTANT or value in (Op.IS, Op.ISNT):
             hint = f"put a reserved word between single quotes: '{self.text[start:end]}'"
         message = f"an attribute name is expected, not {self._shown(token)}"
         return self._error(message, start, end, code="ad", hint=hint)
 
-    # -- what is around ------------------------------------------------------------------------
+    # -- context ------------------------------------------------------------------------
 
     def _token(self, index: int) -> Token:
         return self.tokens[index] if 0 <= index < len(self.tokens) else _NO_TOKEN
@@ -156,7 +157,7 @@ class Diagnosis:
 
     def _shown(self, token: Token) -> str:
         kind, _, start, end = token
-        if kind is Kind.END:
+        if kind is TokenKind.END:
             return "the end of the text"
         text = self.text[start:end]
         return text if len(text) <= _SHOWN_CHARS else text[: _SHOWN_CHARS - 3] + "…"
@@ -168,7 +169,7 @@ class Diagnosis:
         return ParseError(message, code=code, source=self.text, start=start, end=max(end, start + 1), hint=hint)
 
 
-#: Words that are operators elsewhere.
+#: Words that are operators in other languages.
 _WORDS: Final = {
     "and": "write && for and",
     "or": "write || for or",
@@ -190,7 +191,7 @@ _FOREIGN: Final = {
     "~=": 'write regexp("pattern", text)',
     "**": "write pow(base, exponent)",
 }
-#: Units of time, and what makes seconds of them.
+#: Units of time, and the text that converts them to seconds.
 _SECONDS: Final = {
     spelled: factor
     for unit, factor in {"second": "", "minute": " * 60", "hour": " * 60 * 60", "day": " * 24 * 60 * 60"}.items()

@@ -17,7 +17,7 @@ class ClassAdError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where in a source text something stands."""
+    """A place in a source text."""
 
     #: 1-based line.
     line: int
@@ -43,7 +43,7 @@ class ParseError(ClassAdError):
     """A text is not a ClassAd expression or ad.
 
     `code` names the kind of mistake, `start`/`end` are character offsets into `source`, `message` says
-    what was expected, `hint` (or None) the likely remedy. `str()` gives all of it with the line and a caret.
+    what was expected, `hint` (or None) the likely remedy. `str()` returns all of it with the line and a caret.
     """
 
     def __init__(
@@ -71,18 +71,6 @@ class ParseError(ClassAdError):
     def place(self) -> Place:
         """Line, column and text of the offending line."""
         return place_of(self.source, self.start)
-
-    def within(self, source: str, offset: int, origin: str | None = None) -> ParseError:
-        """The same error seen from a larger text that holds this one at `offset`."""
-        return ParseError(
-            self.message,
-            code=self.code,
-            source=source,
-            start=self.start + offset,
-            end=self.end + offset,
-            hint=self.hint,
-            origin=origin if origin is not None else self.origin,
-        )
 
     def __str__(self) -> str:
         place = self.place

@@ -1,11 +1,11 @@
 """Evaluating an expression: from the text's tree to its value.
 
-An expression is compiled once to nested Python closures (`compiler`), each a function of a `State` (`state`); they
-find names as `lookup` says.
+An expression is compiled once to nested Python closures (`compiler`), each a function of a `State` (`state`); names are
+resolved by `lookup`.
 
 Cycles. The reference library marks each attribute while a reference to it is evaluated; meeting a marked one again
-is UNDEFINED. Marking costs, and a cycle always runs into the depth limit if nothing is marked. So an evaluation
-starts without marks and with a small depth; the rare one that goes deeper starts over with marks and full depth.
+is UNDEFINED. Marking costs, and a cycle always runs into the depth limit if nothing is marked. So an evaluation starts
+without marks and with a small depth limit; a rare deeper one starts over with marks and the full depth.
 
 Nothing here raises to the caller.
 """
@@ -45,7 +45,7 @@ def evaluate(expression: Expr, my: ClassAd | None = None, target: ClassAd | None
 def _evaluate_within(
     allowance: Allowance, expression: Expr, my: ClassAd | None, target: ClassAd | None, world: World
 ) -> Value:
-    """Evaluate with what an allowance has left."""
+    """Evaluate with the rest of an allowance."""
     granted = allowance.for_one()
     if not granted:
         return ERROR
@@ -94,7 +94,7 @@ def deeply(run: Callable[[], T]) -> T:
         _restore_recursion_limit()
 
 
-#: The interpreter has one limit for all threads: how many need it raised, and what it was before.
+#: The interpreter has one limit for all threads: the number of threads that need it raised, and its previous value.
 _deep_lock: Final = threading.Lock()
 _deep_users = 0
 _usual_limit = 0

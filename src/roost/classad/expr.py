@@ -1,4 +1,4 @@
-"""An expression as the rest of the program holds it: tree, text, and its compiled code.
+"""An expression as used by the rest of the program: tree, text, and compiled code.
 
 `Expr` objects are immutable, and interned by text: the same text is parsed and compiled once in a process,
 so a thousand ads with the same START share one of them.
@@ -30,7 +30,7 @@ class Expr:
 
     __slots__ = ("__weakref__", "_code", "_refs", "_text", "_tree", "source")
 
-    #: The tree, or, until it is asked for, the syntax in which to read `source`.
+    #: The tree, or, until needed, the syntax in which to parse `source`.
     _tree: Node | Syntax
     source: str | None
     _code: Code | None
@@ -55,7 +55,7 @@ class Expr:
 
     @property
     def tree(self) -> Node:
-        """The syntax tree. Raises ParseError if the text was not parsed before and is bad."""
+        """The syntax tree. Raises ParseError if the text was not parsed before and is invalid."""
         tree = self._tree
         if isinstance(tree, Syntax):
             from roost.classad.parser import parse_tree
@@ -95,7 +95,7 @@ class Expr:
 
     @property
     def mentioned(self) -> Mentioned:
-        """The names that stand in the expression."""
+        """The names that occur in the expression."""
         refs = self._refs
         if refs is None:
             from roost.classad.refs import mentioned_in
@@ -105,12 +105,12 @@ class Expr:
         return refs
 
     def located(self) -> Expr:
-        """The same expression with a `source` that the spans of its tree count in."""
+        """The same expression with a `source` to which the spans of its tree refer."""
         return self if self.source is not None else parse_expression(self.exact_text)
 
     @property
     def exact_text(self) -> str:
-        """A text that gives this expression back to the last bit of its reals, which the canonical one rounds."""
+        """A text that preserves reals exactly, while the canonical one rounds them."""
         from roost.classad.unparse import unparse
 
         return unparse(self.tree, exact=True)
@@ -157,10 +157,10 @@ def parse_expression(text: str, syntax: Syntax = Syntax.NEW) -> Expr:
 
 
 def expression_later(text: str, syntax: Syntax = Syntax.NEW) -> Expr:
-    """The expression of `text`, interned, but parsed when it is first looked at or evaluated.
+    """The expression of `text`, interned, but parsed when it is first inspected or evaluated.
 
-    For texts that are known to be good, such as those Roost wrote itself: looking at a bad one raises ParseError,
-    evaluating it is ERROR.
+    For texts known to be valid, such as those Roost wrote itself: inspecting an invalid one raises ParseError,
+    evaluating it gives ERROR.
     """
     return _INTERNED[syntax].get(text) or _intern(Expr(syntax, text), text, syntax)
 
@@ -180,7 +180,7 @@ def _bad_text(state: State) -> Value:
 
 _PLAIN_OR_PENDING: Final = frozenset((AdNode, Literal, Syntax))
 
-#: Texts longer than this are seldom met twice.
+#: Longer texts rarely repeat.
 _INTERNED_CHARS_MAX: Final = 16 * 1024
 
 _INTERNED: Final[dict[Syntax, OrderedDict[str, Expr]]] = {syntax: OrderedDict() for syntax in Syntax}

@@ -1,9 +1,9 @@
 """Text to tokens.
 
-One regular expression cuts the whole text into parts that leave nothing out, so the offsets of a part follow from
-the lengths of those before it; a table knows the fixed signs, the first character tells the rest. The few context
-rules stand beside it: a minus sign belongs to the number behind it unless the token before ends an operand; ``?``
-and ``:`` with only blanks between are ``?:``; adjacent strings are one string; two selection dots are one.
+One regular expression splits the whole text into contiguous parts, so the offset of a part follows from the lengths of
+those before it; a table has the fixed signs, and the first character identifies the rest. There are a few context
+rules: a minus sign belongs to the number after it unless the preceding token ends an operand; ``?`` and ``:`` with only
+blanks between are ``?:``; adjacent strings are one string; two selection dots are one.
 
 Strings have two spellings. New: backslash escapes (letters, octal). Old: a backslash is itself, except before
 a quote that does not end the line.
@@ -30,8 +30,8 @@ class Syntax(StrEnum):
     OLD = "old"
 
 
-class Kind(StrEnum):
-    """Kinds of tokens. Punctuation and operators are tokens of kind `PUNCT`, told apart by their text."""
+class TokenKind(StrEnum):
+    """Kinds of tokens. Punctuation and operators are tokens of kind `PUNCT`, distinguished by their text."""
 
     CONSTANT = "constant"
     NAME = "name"
@@ -40,14 +40,14 @@ class Kind(StrEnum):
 
 
 # Members of an enumeration are slow to look up.
-_CONSTANT: Final = Kind.CONSTANT
-_NAME: Final = Kind.NAME
-_PUNCT: Final = Kind.PUNCT
+_CONSTANT: Final = TokenKind.CONSTANT
+_NAME: Final = TokenKind.NAME
+_PUNCT: Final = TokenKind.PUNCT
 
 #: One token: its kind; the constant, the name, the operator (`Op`) or the punctuation; where it starts and ends.
-Token: TypeAlias = tuple[Kind, Exceptional | bool | int | float | str, int, int]
+Token: TypeAlias = tuple[TokenKind, Exceptional | bool | int | float | str, int, int]
 
-#: What is never closed reaches to the end, so that cutting takes linear time.
+#: An unclosed token extends to the end, so that splitting takes linear time.
 _PART: Final = r"""
       [ \t\n\r\f\v]+
     | //[^\n\0]* | /\*.*?\*/ | /\*.*
@@ -79,13 +79,13 @@ _PARTS: Final = {
 }
 
 #: Reserved words.
-_WORDS: Final[dict[str, tuple[Kind, Exceptional | bool | str]]] = {
-    "true": (Kind.CONSTANT, True),
-    "false": (Kind.CONSTANT, False),
-    "undefined": (Kind.CONSTANT, UNDEFINED),
-    "error": (Kind.CONSTANT, ERROR),
-    "is": (Kind.PUNCT, Op.IS),
-    "isnt": (Kind.PUNCT, Op.ISNT),
+_WORDS: Final[dict[str, tuple[TokenKind, Exceptional | bool | str]]] = {
+    "true": (TokenKind.CONSTANT, True),
+    "false": (TokenKind.CONSTANT, False),
+    "undefined": (TokenKind.CONSTANT, UNDEFINED),
+    "error": (TokenKind.CONSTANT, ERROR),
+    "is": (TokenKind.PUNCT, Op.IS),
+    "isnt": (TokenKind.PUNCT, Op.ISNT),
 }
 _WORD_LENGTHS: Final = frozenset(map(len, _WORDS))
 
@@ -154,11 +154,11 @@ class _Lexer:
                 break
             elif first not in _BLANKS:
                 self._other(part, start, at)
-        append((Kind.END, "", at, at))
+        append((TokenKind.END, "", at, at))
         return self.tokens
 
     def _other(self, part: str, start: int, after: int) -> None:
-        """A comment, or what cannot stand here."""
+        """A comment, or a character that is invalid here."""
         first = part[0]
         if first == "?":
             self.tokens.append((_PUNCT, "?:", start, after))

@@ -1,8 +1,8 @@
 """How names are found, and the values of what they name.
 
 A name is looked up in the current ad (and the ads it is chained to), then among the special names, then in the
-enclosing ads outward, and at last, for a name that stands in one of the two ads of a match itself, in the other.
-What is found is evaluated *in the ad where it was found*.
+enclosing ads outward, and finally, for a name in one of the two ads of a match, in the other ad. The definition found
+is evaluated *in the ad where it was found*.
 
 Cycles. The reference library marks each attribute while a reference to it is evaluated; meeting a marked one again
 is UNDEFINED. So does `enter`, where the evaluation has marks; see `evaluation`.
@@ -26,7 +26,7 @@ from roost.classad.values import ERROR, UNDEFINED, ListValue, Value, fold
 
 
 def name_value(state: State, key: str) -> Value:
-    """The value of the unscoped name `key` that the current ad does not define itself, or not plainly."""
+    """The value of the unscoped name `key` that the current ad does not define itself, or not as a plain value."""
     ad = state.ad
     found = find(state, ad, key)
     if found is None:
@@ -86,7 +86,7 @@ def subscript_value(state: State, base: Value, index: Value) -> Value:
 
 
 def evaluate_apart(state: State, cell: Cell, ad: ClassAd) -> Value:
-    """The value of a cell in the context of the nested ad `ad`, with marks of its own; ERROR where it fails."""
+    """The value of a cell in the context of the nested ad `ad`, with separate marks; ERROR if it fails."""
     if cell.__class__ is not Expr:
         return cell  # type: ignore[return-value]
     marks, state.marks = state.marks, None if state.marks is None else set()
@@ -98,7 +98,7 @@ def evaluate_apart(state: State, cell: Cell, ad: ClassAd) -> Value:
 
 
 def _homeless(state: State, value: Value) -> Value:
-    """A list or ad taken out of where it stood: names in it no longer see the ads around."""
+    """A list or ad detached from its context: names in it no longer see the enclosing ads."""
     if isinstance(value, ListValue):
         state.spend(LIST_STEPS)
         return ListValue(value.items, NO_AD)

@@ -1,9 +1,9 @@
-"""What each operator does with each kind of operand.
+"""The semantics of each operator for each kind of operand.
 
-Strict operators look at their operands in this order: any ERROR gives ERROR, else any UNDEFINED gives UNDEFINED,
-else the row for the operands' types; no row is ERROR. The logical operators and ``is`` are not strict and have
-rows of their own. This module is the specification of the evaluator: the compiled code takes shortcuts for the
-commonest operands and comes here for the rest.
+Strict operators check their operands in this order: any ERROR gives ERROR, else any UNDEFINED gives UNDEFINED,
+else the row for the operands' types; no row is ERROR. The logical operators and ``is`` are not strict and have separate
+rows. This module is the specification of the evaluator: the compiled code has shortcuts for the most common operands
+and uses this module for the rest.
 
 Numbers: booleans count as 1 and 0; integers are 64 bits and wrap; a real on either side makes both real. A real
 result of +infinity is ERROR, while -infinity and NaN pass, as in the reference library.
@@ -109,7 +109,8 @@ def _order(x: Value, y: Value) -> Value | tuple[float, float] | tuple[int, int] 
 
 
 def _texts(x: str, y: str) -> tuple[str, str]:
-    """Two strings as they compare, in any case. What lies beyond the shorter one's end decides nothing more."""
+    """Two strings as they compare, in any case. Text beyond the length of the shorter one does not affect the
+    result."""
     if len(x) > LONG_TEXT_CHARS or len(y) > LONG_TEXT_CHARS:
         # They are ordered by their bytes, up to four a character.
         end = 4 * min(len(x), len(y)) + 1
@@ -293,7 +294,7 @@ def _no_time(x: Value, y: Value) -> Value:
 
 
 def _whole(secs: float) -> int:
-    """Seconds cut to an integer of 32 bits, as the reference library casts them."""
+    """Seconds truncated to a 32-bit integer, as in the reference library."""
     return int(secs) if -(2.0**31) <= secs < 2.0**31 else -(2**31)
 
 

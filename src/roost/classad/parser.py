@@ -3,8 +3,7 @@
 The parser is one loop with two states, *an operand is expected* and *an operator is expected*; what is still
 open (prefix and infix operators, brackets, the halves of a conditional) lies on a stack of frames. Nothing
 recurses, so depth is bounded by `NESTING_MAX` and not by the interpreter. The loop itself treats names, constants,
-infix operators and parentheses; everything else has a method. What is wrong where the text makes no sense, `diagnosis`
-finds out.
+infix operators and parentheses; everything else has a method. `diagnosis` explains syntax errors.
 
 Precedence, low to high: ``?:`` conditional 0, ``||`` 1, ``&&`` 2, ``|`` 3, ``^`` 4, ``&`` 5, equality 6, order 7,
 shifts 8, sums 9, products 10, prefix operators 11, and the elvis operator ``?:``, selection and subscript 12.
@@ -18,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from roost.classad.errors import ParseError
 from roost.classad.frames import CLOSER, Frame, Open
-from roost.classad.lexer import Kind, Syntax, Token, tokenize
+from roost.classad.lexer import Syntax, Token, TokenKind, tokenize
 from roost.classad.limits import AD_NESTING_MAX, NESTING_MAX
 from roost.classad.syntax import (
     AdNode,
@@ -115,18 +114,18 @@ class Parser:
     @property
     def done(self) -> bool:
         """Whether every token has been read."""
-        return self._tokens[self.at][0] is Kind.END
+        return self._tokens[self.at][0] is TokenKind.END
 
     def expect_end(self) -> None:
         """Refuse tokens behind the expression."""
         token = self._tokens[self.at]
-        if token[0] is not Kind.END:
+        if token[0] is not TokenKind.END:
             raise self._diagnosis().unexpected_operator(token)
 
     def expression(self) -> Node:
-        """The next expression, as long as it goes."""
+        """The next expression, as long as possible."""
         tokens, out, frames = self._tokens, self._out, self._frames
-        punct, name, constant = Kind.PUNCT, Kind.NAME, Kind.CONSTANT
+        punct, name, constant = TokenKind.PUNCT, TokenKind.NAME, TokenKind.CONSTANT
         infix, paren = Open.INFIX, Open.PAREN
         out.clear()
         frames[:] = [_BOTTOM]
@@ -173,9 +172,9 @@ class Parser:
         """Read a prefix operator or an opening bracket (then True), or an operand."""
         token = kind, value, start, end = self._tokens[self.at]
         self.at += 1
-        if kind is Kind.NAME:
+        if kind is TokenKind.NAME:
             return self._opens_call(str(value), start, end)
-        if kind is Kind.END:
+        if kind is TokenKind.END:
             raise self._diagnosis().missing_operand(token)
         if value in _PREFIX and self._frames[-1][1] is not Open.ELVIS:
             self._open((PREFIX_PRECEDENCE, Open.PREFIX, start, _PREFIX[value], _NO_PARTS))
@@ -196,7 +195,7 @@ class Parser:
         raise self._diagnosis().missing_operand(token)
 
     def _opens_call(self, name: str, start: int, end: int) -> bool:
-        if self._tokens[self.at][0] is not Kind.PUNCT:
+        if self._tokens[self.at][0] is not TokenKind.PUNCT:
             # What follows is the string "(".
             self._out.append(Name(name, False, (start, end)))
             return False
@@ -214,7 +213,7 @@ class Parser:
     def _closes_at_once(self, closer: str) -> bool:
         """Close an empty call or list."""
         kind, value, _, end = self._tokens[self.at]
-        if kind is Kind.PUNCT and value == closer:
+        if kind is TokenKind.PUNCT and value == closer:
             self.at += 1
             self._close(end)
             return True
@@ -223,7 +222,7 @@ class Parser:
     def _name_after_dot(self) -> tuple[str, int]:
         """The name that must come next, and the offset after it."""
         kind, value, start, end = self._tokens[self.at]
-        if kind is not Kind.NAME:
+        if kind is not TokenKind.NAME:
             raise self._error("an attribute name must follow the point", start, end, code="operand")
         self.at += 1
         return str(value), end
@@ -233,18 +232,18 @@ class Parser:
         while True:
             token = kind, value, _, end = self._tokens[self.at]
             self.at += 1
-            if kind is Kind.PUNCT and value == ";":
+            if kind is TokenKind.PUNCT and value == ";":
                 # A separator needs an attribute on one side at least: "[;]" is refused.
                 if self._frames[-1][4] or self._tokens[self.at][1] != "]":
                     continue
                 token = kind, value, _, end = self._tokens[self.at]
-            elif kind is Kind.PUNCT and value == "]":
+            elif kind is TokenKind.PUNCT and value == "]":
                 self._close(end)
                 return True
-            if kind is not Kind.NAME or value == "":
+            if kind is not TokenKind.NAME or value == "":
                 raise self._diagnosis().bad_attribute_name(token)
             sign, equals, start, end = self._tokens[self.at]
-            if sign is not Kind.PUNCT or equals != "=":
+            if sign is not TokenKind.PUNCT or equals != "=":
                 raise self._error(f"= must follow the attribute name {value}", start, end, code="ad")
             self.at += 1
             strength, opened, start, _, parts = self._frames[-1]
@@ -257,7 +256,7 @@ class Parser:
         """Read a token other than an infix operator after an operand; True if an operand, or nothing, may follow."""
         token = kind, sign, start, end = self._tokens[self.at]
         out = self._out
-        if kind is not Kind.PUNCT or sign in _CLOSERS:
+        if kind is not TokenKind.PUNCT or sign in _CLOSERS:
             return self._ends(token)
         self.at += 1
         if sign == ".":
@@ -287,7 +286,7 @@ class Parser:
         kind, sign, _, end = token
         if opened is Open.NOTHING:
             return True
-        if kind is not Kind.PUNCT:
+        if kind is not TokenKind.PUNCT:
             raise self._diagnosis().unexpected_operator(token)
         if sign == CLOSER[opened]:
             self.at += 1

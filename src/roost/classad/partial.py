@@ -1,11 +1,11 @@
-"""Partial evaluation: compute what one ad alone decides, leave the rest.
+"""Partial evaluation: compute what depends on one ad only, and keep the rest.
 
 The result has the same value as the original in every evaluation with that ad on the left side, whatever the
-other ad is. So ``x && false`` stays (x may be ERROR), and ``true && x`` becomes ``x`` only where x is a condition
-for sure. A name whose expression cannot be computed stays a name. The clock and chance are left alone.
+other ad is. So ``x && false`` stays (x may be ERROR), and ``true && x`` becomes ``x`` only if x is certain to be a
+condition. A name whose expression cannot be computed stays a name. Calls of the clock and of random numbers stay, too.
 
-Each attribute is looked at once. All that is computed comes out of the budget of one evaluation; when that is spent,
-the rest stays as it was written.
+Each attribute is examined once. All computation is charged to the budget of one evaluation; when that is spent, the
+rest stays as written.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from roost.classad.world import World
 
 _CONDITIONS: Final = frozenset((Op.OR, Op.AND, *COMPARISONS))
-#: Functions whose value is a boolean, UNDEFINED or ERROR.
-_PREDICATES: Final = frozenset(
+#: Functions that test the kind of a value.
+KIND_TESTS: Final = frozenset(
     [
         "isundefined",
         "iserror",
@@ -54,6 +54,11 @@ _PREDICATES: Final = frozenset(
         "isclassad",
         "isabstime",
         "isreltime",
+    ]
+)
+#: Functions whose value is a boolean, UNDEFINED or ERROR.
+_PREDICATES: Final = KIND_TESTS | frozenset(
+    [
         "member",
         "identicalmember",
         "anycompare",
@@ -95,11 +100,11 @@ class _Flattener:
 
     def __init__(self, ad: ClassAd, world: World) -> None:
         self.ad = ad
-        #: What calls are evaluated in; its fuel is the budget.
+        #: The state in which calls are evaluated; its fuel is the budget.
         self.state = State(None, None, world)
         #: Attributes being computed.
         self.open: set[str] = set()
-        #: What was found for attributes: a literal, or None where the name stays.
+        #: Results for attributes: a literal, or None if the name stays.
         self.known: dict[str, Literal | None] = {}
 
     def node(self, node: Node) -> Node:
@@ -108,7 +113,7 @@ class _Flattener:
             case Literal(value=RelTime(secs=secs)):
                 return Literal(secs, node.span)
             case Literal() | AdNode() | ListNode():
-                # What a list or an ad holds can be seen as text: it stays as it is.
+                # The contents of a list or an ad can be observed as text, so they stay unchanged.
                 return node
             case Name(name=name, absolute=absolute):
                 return node if absolute else self._name(node, fold(name))
@@ -153,7 +158,7 @@ class _Flattener:
         return node if known is None else self._inlined(known, node)
 
     def _inlined(self, literal: Literal, name: Node) -> Node:
-        """The literal in the place of a name; the name, where long strings in many places cost too much."""
+        """The literal in the place of a name; the name, if long strings in many places would cost too much."""
         steps = text_steps(len(literal.value)) if isinstance(literal.value, str) else 0
         if steps > self.state.fuel:
             return name
@@ -231,7 +236,7 @@ class _Flattener:
         return call
 
     def _called(self, call: Call) -> Node:
-        """A call with constants; left as it is where it fails, or the budget does not suffice."""
+        """A call with constants; unchanged if it fails or the budget does not suffice."""
         if self.state.fuel <= 0:
             return call
         try:

@@ -1,9 +1,8 @@
-"""Trees and values to text over several lines: an attribute or list element a line, nested ones indented.
+"""Trees and values to text over several lines: one attribute or list element per line, nested ones indented.
 
 This is the reference library's ``str()`` of an ad or expression, and what the function unparse() gives.
 Every list and every ad begins on a line of its own, wherever it stands, which is why the text of an ad
-begins with a line end. All else is printed as `unparse` does. The walker keeps its own stack: depth does
-not matter.
+begins with a line end. All else is printed as `unparse` does. The walker keeps its own stack, so depth is not limited.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 _AD_INDENT: Final = 4
 _LIST_INDENT: Final = 3
 
-#: What waits to be printed: text, a node with the strength its place demands, a change of the indentation, or
+#: Pending output: text, a node with the binding strength that its place requires, a change of the indentation, or
 #: None for a line end and the indentation.
 _Work: TypeAlias = "list[str | tuple[Node, int] | int | None]"
 

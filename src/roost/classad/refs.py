@@ -1,12 +1,12 @@
-"""Which attributes an expression refers to.
+"""The attributes that an expression refers to.
 
-`mentioned_in` reads the text alone: the names that stand in it. `references_in` follows the names of an ad through
-its attributes' expressions, and tells names that the ad has (internal) from names that must come from elsewhere
+`mentioned_in` reads only the text: the names that occur in it. `references_in` follows the names of an ad through its
+attributes' expressions, and distinguishes names that the ad has (internal) from names that must come from elsewhere
 (external).
 
-A selection ``base.name`` counts by what its base is now: from an ad, the name is looked up there and outward; from
-UNDEFINED it is external as it is written, ``TARGET.Memory``; from anything else it refers to nothing. Of the
-base itself only the internal names count.
+A selection ``base.name`` counts by the current value of its base: from an ad, the name is looked up there and outward;
+from UNDEFINED it is external as written, ``TARGET.Memory``; from anything else it refers to nothing. Of the base
+itself only the internal names count.
 """
 
 from __future__ import annotations
@@ -88,8 +88,8 @@ def references_in(
 ) -> References:
     """The names that `expression` needs when it is evaluated in `ad`, through every attribute it reaches.
 
-    `value_of` evaluates the bases of selections; None: on their own. `scope_of` knows more around an ad than what it
-    is nested in: the names of a match.
+    `value_of` evaluates the bases of selections; None: without an ad. `scope_of` gives the scope around an ad,
+    including the names of a match.
     """
     from roost.classad.evaluation import evaluate
 
@@ -104,7 +104,7 @@ def _sorted(names: dict[str, str]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Task:
-    """A tree to look at."""
+    """A tree to visit."""
 
     tree: Node
     #: The ad it stands in.
@@ -126,9 +126,9 @@ class _Walk:
     external: dict[str, str] = field(default_factory=dict)
     #: Attributes followed already: identity of the ad, key, whether as a base.
     seen: set[tuple[int, str, bool]] = field(default_factory=set)
-    #: Ads made on the way, kept so that their identities stay theirs.
+    #: Ads created on the way, kept alive so that their ids are not reused.
     kept: list[ClassAd] = field(default_factory=list)
-    #: What is still to be looked at, the next one last.
+    #: Trees still to visit, the next one last.
     work: list[_Task] = field(default_factory=list)
 
     def follow(self, tree: Node) -> None:

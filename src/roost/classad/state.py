@@ -1,4 +1,4 @@
-"""The state of one evaluation: where it stands, and what it may still spend.
+"""The state of one evaluation: its position and its remaining budget.
 
 An expression is compiled to nested Python closures, each a function of a `State`. The state knows the current ad (in
 which unscoped names are looked up first), the two ads of a match, and the budgets.
@@ -22,10 +22,10 @@ from roost.classad.world import WORLD, World
 
 Code: TypeAlias = "Callable[[State], Value]"
 
-#: Classes of cells that are their own value.
+#: Classes of cells that are values themselves.
 PLAIN: Final = frozenset((int, float, str, bool, Exceptional, AbsTime, RelTime, ListValue))
 
-#: Steps that a new list or ad costs, for it takes memory.
+#: Steps charged for a new list or ad, because it takes memory.
 LIST_STEPS: Final = 8
 
 #: Depth of references tried without marks.
@@ -41,11 +41,11 @@ class EvaluationFailed(EvaluationStopped):
 
 
 class TooDeep(EvaluationStopped):
-    """References go deeper than is tried without marks."""
+    """References go deeper than allowed without marks."""
 
 
 class State:
-    """The state of one evaluation; functions know it as their context."""
+    """The state of one evaluation; functions get it as their context."""
 
     __slots__ = (
         "ad",
@@ -210,7 +210,7 @@ class MatchAd(ClassAd):
         self.put("lCtx", self.context_of_left)
         self.put("rCtx", self.context_of_right)
         for name, ad in (("LEFT", left), ("RIGHT", right)):
-            # They are shown here, not nested here: this ad goes when the evaluation ends.
+            # They are only visible here, not nested: this ad is discarded when the evaluation ends.
             scope = ad.scope
             self.put(name, ad)
             ad.scope = scope
@@ -240,5 +240,5 @@ MATCH_NAMES: Final = frozenset(
 #: Names that every ad knows unless it has such an attribute.
 SPECIAL_NAMES: Final = frozenset(("self", "my", "parent", "toplevel", "root", "currenttime"))
 
-#: Stands for the current ad where there is none.
+#: Stands for the current ad if there is none.
 NO_AD: Final = ClassAd()

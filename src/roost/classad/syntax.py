@@ -48,7 +48,7 @@ class Op(StrEnum):
     NOT = "!"
     INVERT = "~"
 
-    # The one of enumerations is Python code, and tables of operators are asked all the time.
+    # The hash of enumerations is Python code, and tables of operators are used constantly.
     __hash__ = str.__hash__
 
 

@@ -1,11 +1,10 @@
-"""Evaluating an expression so that one can see why it has its value.
+"""Evaluates an expression with an explanation of its value.
 
-`trace` gives a tree that mirrors the syntax tree: the value of every sub-expression, with its span. Nothing is
-skipped: the right side of a decided ``&&`` and the branch not taken are evaluated too and marked `skipped`, so
-that an explanation can say what they would have been. A name that leads to another expression carries
-that expression's own trace.
+`trace` returns a tree that mirrors the syntax tree: the value of every sub-expression, with its span. Nothing is
+skipped: the right side of a decided ``&&`` and the branch not taken are evaluated too and marked `skipped`, so that an
+explanation can give their values. A name that leads to another expression carries that expression's own trace.
 
-The traced code is made by a compiler of its own, from the same parts; the ordinary code knows nothing of it.
+A separate compiler produces the traced code from the same parts; the ordinary code is unaffected.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from roost.base.records import dataclass
 from roost.classad.allowance import IN_FORCE
-from roost.classad.compiler import Compiler, Part
+from roost.classad.compiler import CompiledPart, Compiler
 from roost.classad.evaluation import deeply, evaluate
 from roost.classad.expr import Expr
 from roost.classad.limits import EVALUATION_FUEL, REFERENCE_DEPTH_MAX, TRACE_NODES_MAX
@@ -38,7 +37,7 @@ class Definition:
     #: "MY" or "TARGET" for the two ads of the evaluation, "" for an ad nested in one.
     side: str
     expression: Expr
-    #: How the expression came to its value.
+    #: The trace of the expression.
     trace: Traced
 
 
@@ -75,12 +74,12 @@ class Trace:
 
     expression: Expr
     root: Traced
-    #: The trace outgrew `TRACE_NODES_MAX` or another limit: only the value is there.
+    #: Whether the trace exceeded `TRACE_NODES_MAX` or another limit, so that it has only the value.
     truncated: bool = False
 
     @property
     def value(self) -> Value:
-        """The value of the expression, the same that `evaluate` gives."""
+        """The value of the expression, the same as from `evaluate`."""
         return self.root.value
 
 
@@ -121,7 +120,7 @@ def trace(expression: Expr, my: ClassAd | None = None, target: ClassAd | None = 
 
 
 class _TracingState(State):
-    """A state that gathers the records of the node being evaluated."""
+    """A state that collects the records of the node being evaluated."""
 
     __slots__ = ("budget", "compiled", "definition", "records", "skipping")
 
@@ -142,7 +141,7 @@ class _TracingState(State):
         known = self.compiled.get(id(cell.tree))
         if known is None:
             located = cell.located()
-            # The tree is kept too, so that its identity stays its own.
+            # The tree is kept alive, too, so that its id is not reused.
             known = self.compiled[id(cell.tree)] = (cell.tree, located, _TracingCompiler().compile(located.tree))
         _, cell, code = known
 
@@ -170,7 +169,7 @@ class _TracingState(State):
 class _TracingCompiler(Compiler):
     """Makes code that records each node and skips none."""
 
-    def part(self, node: Node) -> Part:
+    def part(self, node: Node) -> CompiledPart:
         if isinstance(node, Paren):
             return self.part(strip(node))
         code = super().part(node).code
@@ -199,13 +198,13 @@ class _TracingCompiler(Compiler):
             return value
 
         # No constant is folded: each shows as a node of its own.
-        return Part(run)
+        return CompiledPart(run)
 
-    def binary(self, node: Binary) -> Part:
+    def binary(self, node: Binary) -> CompiledPart:
         left, right = self.compile(node.left), self.compile(node.right)
         run = BINARY[node.op]
         if node.op not in (Op.AND, Op.OR):
-            return Part(_strict(node.op, left, right))
+            return CompiledPart(_strict(node.op, left, right))
         decisive = node.op is Op.OR
 
         def logical(state: State) -> Value:
@@ -216,16 +215,16 @@ class _TracingCompiler(Compiler):
                 return run(x, False)
             return run(x, right(state))
 
-        return Part(logical)
+        return CompiledPart(logical)
 
-    def unary(self, op: Op, operand: Node) -> Part:
+    def unary(self, op: Op, operand: Node) -> CompiledPart:
         code, run = self.compile(operand), UNARY[op]
-        return Part(lambda state: run(code(state)))
+        return CompiledPart(lambda state: run(code(state)))
 
-    def conditional(self, node: Conditional) -> Part:
-        return Part(_choice(self.compile(node.test), self.compile(node.then), self.compile(node.otherwise)))
+    def conditional(self, node: Conditional) -> CompiledPart:
+        return CompiledPart(_choice(self.compile(node.test), self.compile(node.then), self.compile(node.otherwise)))
 
-    def elvis(self, left: Node, right: Node) -> Part:
+    def elvis(self, left: Node, right: Node) -> CompiledPart:
         first, second = self.compile(left), self.compile(right)
 
         def run(state: State) -> Value:
@@ -235,14 +234,14 @@ class _TracingCompiler(Compiler):
             _aside(state, second)
             return x
 
-        return Part(run)
+        return CompiledPart(run)
 
-    def call(self, node: Call) -> Part:
+    def call(self, node: Call) -> CompiledPart:
         if fold(node.name) == "ifthenelse" and len(node.args) == 3:
-            return Part(_choice(*[self.compile(argument) for argument in node.args]))
+            return CompiledPart(_choice(*[self.compile(argument) for argument in node.args]))
         return super().call(node)
 
-    def select(self, node: object) -> Part:
+    def select(self, node: object) -> CompiledPart:
         # Without the records of ``MY`` and ``TARGET`` themselves, which say nothing.
         return Compiler.select(_PLAIN, node) if _scoped(node) else Compiler.select(self, node)  # type: ignore[arg-type]
 
@@ -287,7 +286,7 @@ def _choice(test: Code, then: Code, otherwise: Code) -> Code:
 
 
 def _aside(state: State, code: Code) -> None:
-    """Evaluate what the ordinary evaluation skips; what happens there has no consequence."""
+    """Evaluate what the ordinary evaluation skips, without side effects."""
     assert isinstance(state, _TracingState)
     skipping, state.skipping = state.skipping, True
     ad, depth, home = state.ad, state.depth, state.home

@@ -1,18 +1,17 @@
 """Hot expressions to Python source: the second tier of the evaluator.
 
-An expression starts as closures (`compiler`), which are made in microseconds. One that is evaluated often is
-worth more: `warming` counts, and after `TRANSLATED_AFTER` evaluations the tree is written as one Python
-function, which takes the place of the closures. Its result is exactly theirs; a test compares them.
+An expression starts as closures (`compiler`), which are made in microseconds. A frequently evaluated one deserves more:
+`warming` counts evaluations, and after `TRANSLATED_AFTER` evaluations the tree is written as one Python function, which
+replaces the closures. Its results are the same; a test compares them.
 
-The function is a stack machine in local variables: the operand at stack level 3 is ``t3``. Attributes are
-read from the dict of their ad straight away. A cell that is not a plain value (an expression, a nested ad, a name
-to look for elsewhere) is left to the closure of the name, and so is every node of a kind that is not written
-here. A comparison or a sum first tries the operand types that it nearly always meets, then calls its row in
-`ops`. A chain of ``&&`` or ``||`` and a conditional are loops that run once and are left by ``break``, so that
-the source stays flat.
+The function is a stack machine in local variables: the operand at stack level 3 is ``t3``. Attributes are read directly
+from the dict of their ad. A cell that is not a plain value (an expression, a nested ad, a name to look for elsewhere)
+is left to the closure of the name, and so is every node of a kind that is not written here. A comparison or a sum first
+tries the most common operand types, then calls its row in `ops`. A chain of ``&&`` or ``||`` and a conditional are
+loops that run once and are left by ``break``, so that the source stays flat.
 
 No text of an expression becomes code: names and short strings enter the source as Python literals, everything
-else as a global variable of the function. What is nested deeper than Python's compiler takes stays a closure.
+else as a global variable of the function. Expressions nested too deeply for Python's compiler stay closures.
 
 Not here: anything that watches an evaluation. Subclasses of `Compiler` keep their closures.
 """
@@ -125,7 +124,7 @@ def _is_small(tree: Node) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Operand:
-    """Where the value of a node stands."""
+    """The location of a node's value."""
 
     #: A local variable, or a constant as Python text.
     text: str
@@ -201,7 +200,8 @@ class _Writer:
     # -- operands ------------------------------------------------------------------------------
 
     def _write(self, node: Node, level: int) -> _Operand:
-        """Write what puts the value of `node` into the variable of `level`, or say where it is already."""
+        """Write code that puts the value of `node` into the variable of `level`, or return where the value is
+        already."""
         node = strip(node)
         if isinstance(node, Literal):
             return self._closure(node, level)
@@ -269,7 +269,7 @@ class _Writer:
         return _Operand(text=result)
 
     def _value(self, node: Node, level: int) -> _Operand:
-        """Write an operand whose value is wanted at once."""
+        """Write an operand whose value is needed at once."""
         return self._resolve(self._write(node, level), level)
 
     def _closure(self, node: Node, level: int) -> _Operand:
@@ -477,7 +477,7 @@ def _read(node: Node) -> str | None:
             key = fold(name)
             if isinstance(base, Name) and not base.absolute and fold(base.name) in _READERS:
                 reader = _READERS[fold(base.name)]
-                # What such names are when no attribute has them, only a search can tell.
+                # The value of such names without an attribute can only be found by a search.
                 absent = "" if key in SPECIAL_NAMES or key in MATCH_NAMES else f", no_{reader}"
                 return f"{reader}({key!a}{absent})"
     return None

@@ -1,11 +1,11 @@
 """Trees and values to text, as the reference library prints them.
 
 Two styles share one walker. *New* is canonical: reals as ``%1.15E``, strings escaped to ASCII, ``is`` for
-``=?=``. *Old* is what stands behind ``name =`` in the long form: shortest reals, strings raw but for the double
+``=?=``. *Old* is the text after ``name =`` in the long form: shortest reals, strings raw but for the double
 quote, ``=?=``. Parentheses are printed where the tree has them; a tree that was built without them gets those it needs.
 Every prefix operator has a blank before it.
 
-The walker keeps its own stack: depth of the tree does not matter.
+The walker keeps its own stack, so the depth of the tree is not limited.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ from roost.classad.values import AbsTime, Exceptional, ListValue, RelTime, Value
 if TYPE_CHECKING:
     from roost.classad.ad import ClassAd
 
-#: What waits to be printed: a text, a node, or a value with the strength its place demands.
+#: Pending output: a text, a node, or a value with the binding strength that its place requires.
 _Work: TypeAlias = list["str | tuple[Node, int]"]
 
-#: The place of an operand that may be any expression.
+#: The strength required of an operand that may be any expression.
 ANY_STRENGTH: Final = -1
-#: The place of something that selection or a subscript follows.
+#: The strength required of the base of a selection or subscript.
 _POSTFIX: Final = 13
 _PRIMARY: Final = 13
 
@@ -75,12 +75,55 @@ def unparse_value(value: Value, *, old: bool = False) -> str:
         return unparse(list_node(value), old=old)
     if isinstance(value, _PLAIN):
         return _constant(value, old)
+    text = _text_of_plain_ad(value, old, exact=False)
+    if text is not None:
+        return text
     from roost.classad.evaluation import deeply
 
     try:
         return unparse(ad_node(value), old=old)
     except RecursionError:
         return deeply(lambda: unparse(ad_node(value), old=old))
+
+
+def exact_text(cell: object) -> str:
+    """The text of a cell of an ad or an item of a list, which gives every real back unchanged."""
+    text = _text_of_plain_ad(cell, old=False, exact=True) if hasattr(cell, "cells") else None  # type: ignore[arg-type]
+    return unparse(item_node(cell), exact=True) if text is None else text
+
+
+def _text_of_plain_ad(ad: ClassAd, old: bool, exact: bool) -> str | None:
+    """The result of `unparse` for an ad with plain values only, without building a tree; None for any other ad."""
+    if ad.chained is not None:
+        return None
+    parts = []
+    for key in keys_in_reference_order(tuple(ad.cells)):
+        cell = ad.cells[key]
+        if isinstance(cell, float):
+            text = _special_real(cell) or repr(cell) if exact else format_real_old(cell) if old else format_real(cell)
+            parts.append(f"{quote_name(ad.spelling(key), old=old)} = {text}")
+        elif isinstance(cell, int) or (isinstance(cell, str) and len(cell) <= _KEPT_CHARS):
+            parts.append(_plain_part(ad.spelling(key), cell, isinstance(cell, bool), old))
+        else:
+            return None
+    return f"[ {'; '.join(parts)} ]"
+
+
+#: Texts of longer strings are not kept.
+_KEPT_CHARS: Final = 200
+
+
+# Without `typed`, True and 1 would be one key.
+@lru_cache(maxsize=10_000)
+def _plain_part(name: str, cell: int | str, is_truth: bool, old: bool) -> str:
+    return f"{quote_name(name, old=old)} = {_constant(cell, old)}"
+
+
+# Jobs and slots often have the same attributes.
+@lru_cache(maxsize=256)
+def keys_in_reference_order(keys: tuple[str, ...]) -> tuple[str, ...]:
+    """The folded names of attributes in the reference library's order."""
+    return tuple(sorted(keys, key=reference_order))
 
 
 def ad_node(ad: ClassAd) -> AdNode:
@@ -270,7 +313,7 @@ def format_reltime(secs: float) -> str:
 
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _WORDS: Final = frozenset(("true", "false", "undefined", "error", "is", "isnt"))
-#: Words that are quoted as the name of an attribute; "parent" reads well without, but is printed so.
+#: Words that are quoted as the name of an attribute; "parent" does not need quotes, but is printed with them.
 _RESERVED: Final = _WORDS | {"parent"}
 _PLAIN: Final = (bool, int, float, str, Exceptional, AbsTime, RelTime)
 #: Durations from here on, and those that are not a number, print as a real.

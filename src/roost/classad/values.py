@@ -13,9 +13,9 @@
 | ad               | `ClassAd`                                                     |
 
 A string is a sequence of *bytes* in the language (`size("é")` is 2): functions that count or cut go
-through `to_bytes` and `from_bytes`; ASCII text takes the short way.
+through `to_bytes` and `from_bytes`; ASCII text has a fast path.
 
-Booleans are integers in Python and not here, so code dispatches on `value.__class__`.
+Booleans are integers in Python but not here, so code dispatches on `value.__class__`.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class RelTime:
 class ListValue:
     """A list whose items are values or expressions still to be evaluated in `scope`.
 
-    `scope` is the ad in which the list was written, None for a list that a function made.
+    `scope` is the ad in which the list was written, None for a list created by a function.
     """
 
     __slots__ = ("items", "scope")

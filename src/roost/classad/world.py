@@ -1,4 +1,4 @@
-"""What an evaluation may know beyond its ads: the clock, chance, the zone, the machine's users.
+"""The outside world of an evaluation: the clock, random numbers, the time zone, the machine's users.
 
 Pure rooms hand in a `FixedWorld` (or their own); `WORLD`, the default, is the real one.
 """
@@ -14,7 +14,7 @@ from roost.base.records import dataclass, field
 
 
 class World(Protocol):
-    """The questions that functions such as time(), random() and userHome() ask."""
+    """The interface behind functions such as time(), random() and userHome()."""
 
     def now(self) -> float:
         """Seconds since 1970-01-01T00:00:00Z."""
@@ -79,13 +79,13 @@ class SystemWorld:
 
 @dataclass(slots=True, kw_only=True)
 class FixedWorld:
-    """A world in which everything is given."""
+    """A world with fixed values."""
 
     #: The instant, epoch seconds.
     instant: float = 0.0
     #: Seconds east of UTC of the local zone.
     offset: int = 0
-    #: Source of random numbers; None for those that belong to the instant, from when the first is drawn.
+    #: Source of random numbers; None for numbers seeded by the instant when the first is drawn.
     source: random.Random | None = None
     homes: Mapping[str, str] = field(default_factory=dict)
     user_maps: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
@@ -105,7 +105,7 @@ class FixedWorld:
         return self.offset
 
     def zone_name(self) -> str:
-        """What the distance from UTC is called."""
+        """The name of the offset from UTC."""
         return zone_name(self.offset)
 
     def home_of(self, user: str) -> str | None:
@@ -118,7 +118,7 @@ class FixedWorld:
 
 
 def zone_name(offset: int) -> str:
-    """What a zone is called of which only the distance east of UTC is known, in seconds: UTC, +02, -0330."""
+    """The name of a zone of which only the offset east of UTC is known, in seconds: UTC, +02, -0330."""
     if offset == 0:
         return "UTC"
     hours, minutes = divmod(abs(offset) // 60, 60)

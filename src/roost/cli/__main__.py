@@ -1,7 +1,7 @@
 """The command ``roost``: finds the subcommand and runs it.
 
-A subcommand is a module of this package with ``add_parser(subparsers)`` and ``run(args) -> int``. Only the
-module of the command that is asked for is imported, for a command must start at once.
+A subcommand is a module of this package with ``add_parser(subparsers)`` and ``run(args) -> int``. Only the module of
+the given command is imported, because a command must start quickly.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from roost import __version__
 from roost.cli.parsing import Parser, deepest, refusal
 from roost.cli.terminal import Exit, guarded
 
-#: Subcommands and the modules that they are in; `groups` says how the help shows them.
+#: Subcommands and their modules; `groups` determines how the help shows them.
 COMMANDS: Final = {
     "up": "up",
     "down": "down",
@@ -57,13 +57,18 @@ COMMANDS: Final = {
     "shims": "shims",
     "web": "web",
     "token": "web",
+    "install-service": "install_service",
+    "backup": "backup",
+    "restore": "backup",
+    "pool": "membership",
+    "join": "membership",
     "help": "help.command",
     "completion": "help.completion",
 }
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line `argv` (None: of this process); the exit code."""
+    """Run the command line `argv` (None: of this process); return the exit status."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     return guarded(lambda: _run(arguments))
 
@@ -78,7 +83,7 @@ def _run(arguments: list[str]) -> int:
     try:
         args, unknown = parser.parse_known_args(arguments)
     except SystemExit as end:
-        # argparse has said what there is to say.
+        # argparse has already printed the error.
         return Exit.OK if not end.code else Exit.BAD
     if unknown:
         raise refusal(deepest(parser, arguments), unknown)
@@ -114,7 +119,7 @@ def parser_of_all() -> Parser:
 
 
 def _modules(arguments: Sequence[str]) -> dict[str, ModuleType]:
-    """The module of the command that is asked for; empty if none is."""
+    """The module of the given command; empty if there is none."""
     asked = next((argument for argument in arguments if not argument.startswith("-")), "")
     return {asked: _module(asked)} if asked in COMMANDS else {}
 
@@ -124,7 +129,7 @@ def _module(command: str) -> ModuleType:
 
 
 def _add_names(subparsers: argparse._SubParsersAction[Parser]) -> None:
-    """Make all commands known by name, where one is misspelt or none is named; none of them is run."""
+    """Register the names of all commands, if one is misspelt or none is named; none of them is run."""
     for name in COMMANDS:
         subparsers.add_parser(name)
 

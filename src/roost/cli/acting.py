@@ -1,4 +1,4 @@
-"""What users do to jobs in the queue: ``roost rm|hold|release|suspend|continue|vacate|edit``."""
+"""Users' actions on jobs in the queue: ``roost rm|hold|release|suspend|continue|vacate|edit``."""
 
 from __future__ import annotations
 
@@ -13,59 +13,63 @@ from roost.wire.structs import data_of
 
 
 @dataclass(frozen=True, slots=True)
-class Deed:
+class QueueAction:
     """One of these commands."""
 
-    action: queue.Action
+    queue_action: queue.Action
     help: str
-    #: What has happened to a job, after "are".
+    #: Past participle or state for messages, after "are".
     done: str
-    #: What a job must be for it.
+    #: The state that a job must have.
     needs: str
 
 
-DEEDS: Final = {
-    "rm": Deed("remove", "remove jobs from the queue", "removed", "still in the queue"),
-    "hold": Deed("hold", "put jobs on hold", "held", "idle or running"),
-    "release": Deed("release", "return held jobs to the queue", "released", "on hold, and off its machine"),
-    "suspend": Deed("suspend", "pause running jobs on their machines", "being suspended", "running"),
-    "continue": Deed("continue", "resume suspended jobs", "being continued", "suspended"),
-    "vacate": Deed(
+QUEUE_ACTIONS: Final = {
+    "rm": QueueAction("remove", "remove jobs from the queue", "removed", "still in the queue"),
+    "hold": QueueAction("hold", "put jobs on hold", "held", "idle or running"),
+    "release": QueueAction(
+        "release", "return held jobs to the queue", "released", "on hold, and no longer on a machine"
+    ),
+    "suspend": QueueAction("suspend", "pause running jobs on their machines", "being suspended", "running"),
+    "continue": QueueAction("continue", "resume suspended jobs", "being continued", "suspended"),
+    "vacate": QueueAction(
         "vacate", "evict running jobs from their machines and return them to the queue", "being vacated", "running"
     ),
-    "edit": Deed("edit", "change attributes of jobs", "changed", "in the queue"),
+    "edit": QueueAction("edit", "change attributes of jobs", "changed", "in the queue"),
 }
 
 _WHY: Final = {
     "not-found": "it is not in the queue",
     "permission-denied": "it belongs to another user",
-    "released-too-often": "it has been released as often as SYSTEM_MAX_RELEASES allows; only queue super users may "
-    "release it once more",
-    "immutable": "one of these attributes cannot be changed after submission: it says what the job is, or "
-    "IMMUTABLE_JOB_ATTRS names it",
-    "protected": "only queue super users may change one of these attributes: it is the queue's record of the job, or "
-    "PROTECTED_JOB_ATTRS names it",
+    "released-too-often": "it has reached the number of releases that SYSTEM_MAX_RELEASES allows; only queue "
+    "super users may release it again",
+    "immutable": "one of these attributes cannot be changed after submission: it identifies the job, or is "
+    "listed in IMMUTABLE_JOB_ATTRS",
+    "protected": "only queue super users may change one of these attributes: it belongs to the queue's own "
+    "record of the job, or is listed in PROTECTED_JOB_ATTRS",
     "not-a-number": "JobPrio must be a whole number from -2147483647 to 2147483647",
-    "bad-name": "attribute names consist of letters, digits, _ and . and do not begin with a digit",
-    "not-a-text": "groups are quoted strings, not expressions",
-    "too-large": "the job's ad would be too large: have large data transferred as files",
+    "bad-name": "attribute names may contain only letters, digits, _ and ., and must not begin with a digit",
+    "not-a-text": "an accounting group must be a quoted string, not an expression",
+    "too-large": "the job's ad would be too large; transfer large data as files",
     "group-too-long": "the name of a group is too long",
-    "too-many-groups": "your jobs would be in more accounting groups than a queue takes of one user",
+    "too-many-groups": "your jobs would use more accounting groups than the queue allows per user",
 }
 
-#: Of these, the ones that say how the job is just now.
+#: Of these, the ones about the current state of the job.
 _OF_STATUS: Final = ("already-done", "bad-status")
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add all of them."""
-    for name, deed in DEEDS.items():
-        parser = subparsers.add_parser(name, help=deed.help, description=f"{deed.help[0].upper()}{deed.help[1:]}.")
+    for name, action in QUEUE_ACTIONS.items():
+        parser = subparsers.add_parser(
+            name, help=action.help, description=f"{action.help[0].upper()}{action.help[1:]}."
+        )
         add_pool_options(parser)
         add_choice(parser)
         if name != "edit":
             parser.add_argument(
-                "--reason", metavar="TEXT", default="", help="the reason, kept with the job and in its log"
+                "--reason", metavar="TEXT", default="", help="reason, recorded in the job's ad and its event log"
             )
         else:
             parser.add_argument(
@@ -73,25 +77,25 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
                 metavar="NAME=EXPR",
                 action="append",
                 required=True,
-                help='attribute and expression, as in JobPrio=5 or Tag="x"',
+                help='attribute and expression, for example JobPrio=5 or Tag="x"',
             )
         if name == "rm":
             parser.add_argument(
                 "-x", "--at-once", action="store_true", help="remove from the queue at once, even if still running"
             )
         if name == "vacate":
-            parser.add_argument("--fast", action="store_true", help="kill the jobs, without time to end by themselves")
+            parser.add_argument("--fast", action="store_true", help="kill the jobs at once, without a vacate time")
 
 
 def add_choice(parser: argparse.ArgumentParser) -> None:
-    """The options that choose jobs."""
+    """The options that select jobs."""
     parser.add_argument("job", metavar="JOB", nargs="*", help="job (12.0), cluster (12) or user")
-    parser.add_argument("--constraint", metavar="EXPR", help="jobs for which this is true")
-    parser.add_argument("--all", action="store_true", help="all jobs that you may act on")
+    parser.add_argument("--constraint", metavar="EXPR", help="only jobs for which EXPR is true")
+    parser.add_argument("--all", action="store_true", help="act on all jobs that you are allowed to")
 
 
 def chosen(args: argparse.Namespace) -> queue.ChosenFields:
-    """The choice as the queue is told it. Raises CommandError where nothing is chosen."""
+    """The selection as a request to the queue. Raises CommandError if nothing is selected."""
     jobs = [each for each in args.job if each[:1].isdigit()]
     owners = [each for each in args.job if not each[:1].isdigit()]
     if not (jobs or owners or args.constraint or args.all):
@@ -103,14 +107,16 @@ def chosen(args: argparse.Namespace) -> queue.ChosenFields:
 
 def run(args: argparse.Namespace) -> int:
     """Run one of them."""
-    deed = DEEDS[args.command]
-    action = deed.action
+    action = QUEUE_ACTIONS[args.command]
+    requested = action.queue_action
     if getattr(args, "at_once", False):
-        action = "remove-x"
+        requested = "remove-x"
     if getattr(args, "fast", False):
-        action = "vacate-fast"
-    request = queue.Act(action=action, reason=getattr(args, "reason", ""), attributes=_attributes(args), **chosen(args))
-    return _tell(args, deed, with_pool(args, lambda pool: pool.ask(request)))
+        requested = "vacate-fast"
+    request = queue.Act(
+        action=requested, reason=getattr(args, "reason", ""), attributes=_attributes(args), **chosen(args)
+    )
+    return _tell(args, action, with_pool(args, lambda pool: pool.ask(request)))
 
 
 def _attributes(args: argparse.Namespace) -> dict[str, Any] | None:
@@ -132,23 +138,25 @@ def _attributes(args: argparse.Namespace) -> dict[str, Any] | None:
     return ad_data(ad)
 
 
-def _why(deed: Deed, refusal: str) -> str:
-    return f"it is already {deed.done}" if refusal == "already-done" else _WHY.get(refusal, f"it is not {deed.needs}")
+def _why(action: QueueAction, refusal: str) -> str:
+    return (
+        f"it is already {action.done}" if refusal == "already-done" else _WHY.get(refusal, f"it is not {action.needs}")
+    )
 
 
-def _tell(args: argparse.Namespace, deed: Deed, told: queue.ActedUpon) -> int:
+def _tell(args: argparse.Namespace, action: QueueAction, told: queue.ActedUpon) -> int:
     if args.json:
         print_json(data_of(told))
     done = told.counts.get("ok", 0)
-    # Of a cluster, a user or all, those are meant for which it makes sense.
+    # For a cluster, a user or all, only the jobs to which the action applies are selected.
     meant = {job: why for job, why in told.refused.items() if why not in _OF_STATUS or job in args.job}
     if not args.json:
         if done:
-            say(f"{counted(done, 'job')} {deed.done}")
+            say(f"{counted(done, 'job')} {action.done}")
         for job, why in list(meant.items())[:10]:
-            complain(f"job {job}: {_why(deed, why)}")
+            complain(f"job {job}: {_why(action, why)}")
         if len(meant) > 10:
-            complain(f"and {counted(len(meant) - 10, 'other job')} likewise")
+            complain(f"and {counted(len(meant) - 10, 'other job')} for the same kind of reason")
         if not done and not meant:
-            complain(f"none of these jobs is {deed.needs}" if told.refused else "no job matched")
+            complain(f"none of these jobs is {action.needs}" if told.refused else "no job matched")
     return Exit.OK if done and not meant else Exit.NO

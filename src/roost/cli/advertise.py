@@ -18,17 +18,17 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser = subparsers.add_parser(
         "advertise",
         help="publish ads in the pool",
-        description="Publish ads in the pool; each needs MyType and Name. Only machines publish ads of slots. An ad "
-        "belongs to the user who publishes it, and expires unless it is published again within CLASSAD_LIFETIME.",
+        description="Publish ads in the pool. Each ad needs MyType and Name. Only machines publish slot ads. "
+        "An ad belongs to the user who publishes it, and expires unless it is republished within CLASSAD_LIFETIME.",
     )
     add_pool_options(parser)
     parser.add_argument(
         "file", metavar="FILE", nargs="?", default="-", help="ads, separated by empty lines; - for standard input"
     )
-    kind = parser.add_argument("--type", metavar="TYPE", help="MyType of ads that have none, or of those to withdraw")
+    kind = parser.add_argument("--type", metavar="TYPE", help="MyType for ads that lack it, or of the ads to withdraw")
     also(parser, kind, "--kind")
     parser.add_argument("--gone", metavar="NAME", action="append", help="withdraw the ads with that name")
-    parser.add_argument("--list", metavar="TYPE", help="print the ads of a type instead")
+    parser.add_argument("--list", metavar="TYPE", help="print the ads of this type instead")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -37,7 +37,7 @@ def run(args: argparse.Namespace) -> int:
         return _list(args)
     ads = [] if args.gone else _ads(args)
 
-    # The type of ads to publish is in them by now.
+    # The ads contain the type of ads to publish by now.
     asked = central.Advertise(ads=tuple(ads), gone=tuple(args.gone or ()), kind=(args.type or "") if args.gone else "")
     done = with_pool(args, lambda pool: pool.ask(asked))
     if args.json:

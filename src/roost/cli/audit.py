@@ -1,5 +1,5 @@
-"""``roost audit``: what was decided in the pool, by whom or by which expression; exported, or compared with a policy
-that is only tried.
+"""``roost audit``: decisions made in the pool, with their authors or expressions; exported, or compared with a policy
+on trial.
 
 Records come from the central manager's database, page by page, so that an export of any size needs little memory.
 """
@@ -27,9 +27,9 @@ from roost.wire.structs import data_of, replaced
 
 _UNITS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 _AGO: Final = re.compile(r"(\d+(?:\.\d+)?)([smhdw])\Z")
-#: Kinds of decisions that are counted; what they are about begins with the number.
+#: Kinds of decisions that are counted; the text of the subject begins with the count.
 _COUNTED: Final = ("discard", "veto", "policy-error")
-#: What a policy that is not enforced would have done.
+#: Effects that a policy on trial would have had.
 WOULD: Final = ("would-discard", "would-admit", "would-prevent", "would-allow")
 
 
@@ -38,25 +38,30 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser = subparsers.add_parser(
         "audit",
         help="list the decisions of the pool with their authors and reasons",
-        description="List the decisions of the pool, the newest first; export them; or tell what a policy that is "
-        "only tried would have changed.",
+        description="List the decisions of the pool, newest first; export them; or show what a policy on "
+        "trial would have changed.",
     )
     add_pool_options(parser)
     parser.add_argument(
         "what", nargs="?", choices=("list", "export", "diff"), default="list",
-        help="list; export as JSON Lines, the oldest first; diff: what NEGOTIATOR_PE_DRYRUN_* would change",
+        help="list: print them (default); export: print them as JSON Lines, oldest first; diff: show what "
+        "NEGOTIATOR_PE_DRYRUN_* would have changed",
     )  # fmt: skip
-    parser.add_argument("--since", metavar="TIME", help="decisions since then: 2h, 3d, or 2026-11-21T18:00")
-    parser.add_argument("--until", metavar="TIME", help="decisions until then")
+    parser.add_argument(
+        "--since", metavar="TIME", help="only decisions after this time, for example 2h, 3d or 2026-11-21T18:00"
+    )
+    parser.add_argument("--until", metavar="TIME", help="only decisions before this time")
     kinds = ", ".join(AuditKind)
-    parser.add_argument("--kind", metavar="KIND", action="append", help=f"one of {kinds}; several times for several")
-    parser.add_argument("--user", metavar="USER", help="ordered by a user, or about its jobs")
-    parser.add_argument("--machine", metavar="MACHINE", help="about a machine, or a slot of it")
-    parser.add_argument("--job", metavar="JOB", help="about a job (12.0) or a cluster (12)")
-    parser.add_argument("--request-id", metavar="ID", help="ordered by a request, or about jobs that it submitted")
-    parser.add_argument("--knob", metavar="NAME", help="decided by the expression of that name")
-    parser.add_argument("--configuration", metavar="DIGEST", help="taken under that configuration")
-    parser.add_argument("--long", action="store_true", help="all that is recorded of each")
+    parser.add_argument("--kind", metavar="KIND", action="append", help=f"one of {kinds}; may be repeated")
+    parser.add_argument("--user", metavar="USER", help="only decisions made by this user or about the user's jobs")
+    parser.add_argument("--machine", metavar="MACHINE", help="only decisions about this machine or one of its slots")
+    parser.add_argument("--job", metavar="JOB", help="only decisions about this job (12.0) or cluster (12)")
+    parser.add_argument(
+        "--request-id", metavar="ID", help="only decisions made by this request or about the jobs that it submitted"
+    )
+    parser.add_argument("--knob", metavar="NAME", help="only decisions made by this policy expression")
+    parser.add_argument("--configuration", metavar="DIGEST", help="only decisions made under this configuration")
+    parser.add_argument("--long", action="store_true", help="show everything that is recorded of each decision")
     parser.add_argument(
         "-n", "--limit", metavar="N", type=int, default=40, help="at most N decisions; 0 for all (default: 40)"
     )
@@ -78,9 +83,9 @@ def run(args: argparse.Namespace) -> int:
         for line in _long(record) if args.long else _told(record):
             say(line)
     if not records:
-        complain("no such decision is on record")
+        complain("no matching decision is on record")
     elif args.limit and len(records) == args.limit:
-        complain(f"showing the last {args.limit}: -n 0 shows all, --since and other options select fewer")
+        complain(f"showing the last {args.limit}; -n 0 shows all, and --since and other options narrow the selection")
     return Exit.OK if records else Exit.NO
 
 
@@ -91,7 +96,7 @@ def _question(args: argparse.Namespace) -> central.AuditTrail:
     if args.job and not re.fullmatch(r"\d{1,9}(\.\d{1,9})?", args.job):
         raise CommandError(f"{args.job!r} is neither a job (12.0) nor a cluster (12)")
     if args.limit < 0:
-        raise CommandError("-n is a number of decisions, 0 for all")
+        raise CommandError("-n must be a number of decisions, or 0 for all")
     return central.AuditTrail(
         since=_instant("--since", args.since),
         until=_instant("--until", args.until),
@@ -120,7 +125,7 @@ def _instant(option: str, text: str | None) -> float | None:
             today = time.localtime()
             found = time.struct_time((*today[:3], *found[3:6], 0, 0, -1))
         return time.mktime(time.struct_time((*found[:8], -1)))
-    raise CommandError(f"{option} is {text!r}: write how long ago (90s, 30m, 2h, 3d) or when (2026-11-21T18:00, 18:00)")
+    raise CommandError(f"{option} is {text!r}; write an age (90s, 30m, 2h, 3d) or a time (2026-11-21T18:00, 18:00)")
 
 
 # -- asking ------------------------------------------------------------------------------------------------------
@@ -146,7 +151,7 @@ def _newest(pool: Pool, question: central.AuditTrail, limit: int) -> list[AuditR
     return found[: limit or None]
 
 
-#: Records that are asked for at once.
+#: Number of records requested at once.
 _PAGE: Final = 500
 
 
@@ -220,7 +225,7 @@ def _reasons(record: AuditRecord) -> Iterator[str]:
 
 
 def _long(record: AuditRecord) -> Iterator[str]:
-    """A decision with all that is on record of it."""
+    """A decision with everything recorded about it."""
     at = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(record.at))
     yield painted(f"{at}  {record.kind}  {record.id}", "bold")
     for name, value in data_of(record).items():

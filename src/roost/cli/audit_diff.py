@@ -1,4 +1,4 @@
-"""``roost audit diff``: what a policy that is only tried would have changed, by cause."""
+"""``roost audit diff``: what a policy on trial would have changed, by cause."""
 
 from __future__ import annotations
 
@@ -13,19 +13,20 @@ from roost.model.audit import AuditRecord
 from roost.wire.structs import data_of
 
 _TITLES: Final = {
-    "would-discard": "It would keep out of matchmaking",
-    "would-admit": "It would let in again",
+    "would-discard": "It would exclude from matchmaking",
+    "would-admit": "It would readmit to matchmaking",
     "would-prevent": "It would prevent matches",
-    "would-allow": "It would allow matches that are prevented now",
+    "would-allow": "It would allow matches that are now prevented",
 }
 
 
 def show_diff(records: list[AuditRecord], *, as_json: bool) -> int:
-    """Show records of what would have been, of the configuration that was tried last."""
+    """Show records of hypothetical decisions, of the configuration that was tried last."""
     newest = max(records, key=lambda each: each.until, default=None)
     if newest is None:
         complain(
-            "no decision would have been different: is one of NEGOTIATOR_PE_DRYRUN_* set, and has a cycle run since?"
+            "no decision would have been different; check that a NEGOTIATOR_PE_DRYRUN_* expression is set and "
+            "that a cycle has run since"
         )
         return Exit.NO
     shown = [each for each in records if each.configuration == newest.configuration]
@@ -33,7 +34,10 @@ def show_diff(records: list[AuditRecord], *, as_json: bool) -> int:
         print_json([data_of(each) for each in shown])
         return Exit.OK
     since, until = min(each.at for each in shown), max(each.until for each in shown)
-    say(f"Tried since {clock(since)}, last seen to matter at {clock(until)}; configuration {newest.configuration}.")
+    say(
+        f"On trial since {clock(since)}; last made a difference at {clock(until)}; configuration "
+        f"{newest.configuration}."
+    )
     for effect, title in _TITLES.items():
         mine = sorted((each for each in shown if each.effect == effect), key=_count)
         if mine:
@@ -45,7 +49,7 @@ def show_diff(records: list[AuditRecord], *, as_json: bool) -> int:
 
 
 def _count(record: AuditRecord) -> int:
-    """The most first."""
+    """Sort key: most frequent first."""
     return -record.count
 
 

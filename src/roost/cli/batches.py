@@ -1,7 +1,7 @@
 """Batches: the jobs of a queue as their users submitted them, with their progress, for ``roost queue`` and ``watch``.
 
-A batch is a cluster, the clusters of a user that have the same batch name, or a workflow with the jobs of its nodes. Of
-a workflow, nodes are counted; of any other batch, jobs.
+A batch is a cluster, the clusters of a user with the same batch name, or a workflow with the jobs of its nodes. For a
+workflow, nodes are counted; for any other batch, jobs.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from roost.cli.colour import painted, wanted
 from roost.cli.pool import arguments
 from roost.cli.terminal import width
 
-#: Counts of a cluster's row to the state that they count for.
+#: Counts of a cluster's row to the state under which they are counted.
 _STATES: Final = {
     "Idle": "idle", "Running": "running", "TransferringOutput": "running", "Suspended": "suspended", "Held": "held",
 }  # fmt: skip
 _COLOURS: Final = {"RUN": "green", "HELD": "red", "SUSP": "yellow"}
-#: Universe of the job that a workflow is.
+#: JobUniverse of a workflow's own job.
 _WORKFLOW_UNIVERSE: Final = 7
-#: Characters of a bar; of a name where there are bars, and where the terminal is narrow.
+#: Width of a bar, characters; and of a name if there are bars, and if the terminal is narrow.
 _BAR: Final = 10
 _NAME_CHARS: Final = 16
 _NAME_CHARS_LEAST: Final = 10
@@ -34,11 +34,11 @@ class Batch:
 
     owner: str
     name: str
-    #: The name is one that its user gave, not its program.
+    #: Whether its user gave the name, rather than it being the program.
     is_named: bool = False
     #: Numbers of its clusters, ascending.
     clusters: list[int] = field(default_factory=list)
-    #: s since the epoch, of the first cluster.
+    #: Submission time of the first cluster, epoch s.
     submitted: int = 0
     #: Jobs, or nodes of a workflow.
     total: int = 0
@@ -50,7 +50,7 @@ class Batch:
 
     @property
     def left(self) -> int:
-        """Jobs that have not ended; of a workflow, nodes."""
+        """Jobs that have not ended; for a workflow, nodes."""
         return self.total - self.done
 
     @property
@@ -68,7 +68,7 @@ class Batch:
 
 
 def batches_of(rows: Iterable[Mapping[str, Any]]) -> list[Batch]:
-    """The batches of clusters, by their first; `rows` are those of `Overview`."""
+    """The batches of clusters, ordered by their first; `rows` are those of `Overview`."""
     found: dict[object, Batch] = {}
     workflows = {row["ClusterId"]: row for row in rows if row.get("JobUniverse") == _WORKFLOW_UNIVERSE}
     for row in sorted(rows, key=lambda row: int(row["ClusterId"])):
@@ -82,7 +82,7 @@ def batches_of(rows: Iterable[Mapping[str, Any]]) -> list[Batch]:
             )
         batch.clusters.append(int(row["ClusterId"]))
         if row["ClusterId"] in workflows:
-            # Its own job runs as long as it does, and is none of its work.
+            # Its own job runs as long as the workflow, and is not part of its work.
             batch.total += int(row.get("DAG_NodesTotal") or 0)
             batch.done += int(row.get("DAG_NodesDone") or 0)
             batch.held += int(row.get("Held", 0))
@@ -91,12 +91,13 @@ def batches_of(rows: Iterable[Mapping[str, Any]]) -> list[Batch]:
             setattr(batch, state, getattr(batch, state) + int(row.get(count, 0)))
         if row.get("DAGManJobId") not in workflows:
             batch.total += int(row["Total"])
-            batch.done += int(row["Total"]) - int(row["Left"]) + int(row.get("Completed", 0))
+            queued = int(row["Total"]) - int(row.get("Unmaterialized", 0))
+            batch.done += queued - int(row["Left"]) + int(row.get("Completed", 0))
     return list(found.values())
 
 
 def lines_of(batches: list[Batch], columns: int | None = None) -> tuple[list[str], list[list[str]]]:
-    """Titles and rows of a table of batches, made for that many columns (None: of the output)."""
+    """Headings and rows of a table of batches, for that many columns (None: of the output)."""
     room = width() if columns is None else columns
     titles, rows = _columns(batches, bars=True)
     if _room_of_name(titles, rows, room) < _NAME_CHARS:
@@ -143,7 +144,7 @@ def formatted(titles: list[str], rows: list[list[str]], *, colours: bool | None 
 
 
 def bar(done: int, total: int) -> str:
-    """``█████░░░░░  50 %``: it is full only when all is done."""
+    """``█████░░░░░ 50 %``: full only when everything is done."""
     share = done / total if total else 0.0
     full = min(int(share * _BAR), _BAR)
     return f"{'█' * full}{'░' * (_BAR - full)} {int(share * 100):3} %"

@@ -1,4 +1,4 @@
-"""Colour where a person reads: on a terminal, unless NO_COLOR is set or TERM says that it cannot."""
+"""Colours for people: on a terminal, unless NO_COLOR is set or TERM says that it has none."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 from typing import IO, Final
 
 _CODES: Final = {"red": "31", "green": "32", "yellow": "33", "blue": "34", "dim": "2", "bold": "1"}
-#: States of slots and jobs, and words of progress, to their colour.
+#: States of slots and jobs, and words of progress, to their colours.
 MEANING: Final = {
     "Claimed": "green", "Busy": "green", "R": "green", "running": "green",
     "Suspended": "yellow", "S": "yellow", "Retiring": "yellow", "suspended": "yellow",
@@ -17,13 +17,13 @@ MEANING: Final = {
 
 
 def wanted(stream: IO[str] | None = None) -> bool:
-    """Whether a stream gets colours."""
+    """Whether to use colours on a stream."""
     stream = sys.stdout if stream is None else stream
     return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb" and stream.isatty()
 
 
 def painted(text: str, colour: str, *, on: bool | None = None) -> str:
-    """Text in a colour, where there are colours; blanks around it stay as they are."""
+    """Text in a colour, if colours are used; surrounding spaces stay outside."""
     code = _CODES.get(colour)
     if code is None or not (wanted() if on is None else on) or not text.strip():
         return text
@@ -32,5 +32,5 @@ def painted(text: str, colour: str, *, on: bool | None = None) -> str:
 
 
 def by_meaning(text: str) -> str:
-    """A word of the table above, or the last of several between slashes, in its colour."""
+    """A word of the table above, or the last of several separated by slashes, in its colour."""
     return painted(text, MEANING.get(text.strip().rpartition("/")[2], ""))

@@ -1,9 +1,8 @@
 """``roost config``: show, get, explain, check and dump a configuration, and the host that reads the real one.
 
-`add_parser` adds the command to an argparse parser, `run` carries it out and gives the exit status: 0 for
-success, 1 when a name is undefined or the configuration has errors, 2 when no configuration is found.
-``--json`` gives every answer as one JSON document. Nothing is decided here: the room `roost.config` reads,
-expands, checks and explains.
+`add_parser` adds the command to an argparse parser, `run` carries it out and returns the exit status: 0 for success, 1
+if a name is undefined or the configuration has errors, 2 if no configuration is found. ``--json`` prints every answer
+as one JSON document. Nothing is decided here: the room `roost.config` reads, expands, checks and explains.
 """
 
 from __future__ import annotations
@@ -45,11 +44,11 @@ from roost.runtime.start_checks import problems
 from roost.startd.layout.problems import LayoutCode
 from roost.startd.layout.resources import is_set, span_of
 
-#: errors of the configuration shown beside an answer that is not about them
+#: maximum number of configuration errors shown along with an answer that is not about them
 ERRORS_SHOWN_MAX = 5
-#: findings that `check` shows; --json has them all
+#: maximum number of findings that `check` shows; --json has them all
 FINDINGS_SHOWN_MAX = 100
-#: shortest name on the command line for which a name near it is looked for, in characters
+#: minimum length of a name on the command line for which similar names are looked for, characters
 TYPED_LENGTH_MIN = 3
 
 
@@ -57,12 +56,12 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     """Add ``config`` and its commands."""
     parser = subparsers.add_parser("config", help="read, explain and check the configuration")
     commands = parser.add_subparsers(dest="config_command", required=True, metavar="COMMAND")
-    show = _command(commands, "show", "list the names in force, with values and places")
+    show = _command(commands, "show", "list the names that are set, with their values and locations")
     show.add_argument("patterns", nargs="*", metavar="NAME", help="names to show; * and ? stand for anything")
     show.add_argument("--all", action="store_true", help="show defaults too")
-    get = _command(commands, "get", "print the expanded values of names")
+    get = _command(commands, "get", "print expanded values")
     get.add_argument("names", nargs="+", metavar="NAME")
-    why = _command(commands, "explain", "explain where a value comes from, and how it is expanded")
+    why = _command(commands, "explain", "explain where a value comes from and how it is expanded")
     why.add_argument("names", nargs="+", metavar="NAME")
     differing = _command(commands, "diff", "compare two configurations by value; exit with status 1 if they differ")
     differing.add_argument("first", metavar="OLD", help="file or directory")
@@ -71,7 +70,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     checking.add_argument("--strict", action="store_true", help="count warnings as errors")
     dump = _command(commands, "dump", "print the configuration as one file")
     dump.add_argument("--expanded", action="store_true", help="expand macros")
-    dump.add_argument("--defaults", action="store_true", help="add defaults that nothing overrides")
+    dump.add_argument("--defaults", action="store_true", help="include defaults that nothing overrides")
 
 
 def _command(
@@ -94,12 +93,10 @@ def _command(
         metavar="NAME=VALUE",
         help="set a name after all files are read",
     )
-    parser.add_argument("--subsystem", default="TOOL", metavar="NAME", help="daemon in whose view names are looked up")
-    parser.add_argument("--local-name", metavar="NAME", help="instance of that daemon")
-    parser.add_argument("--slot", type=slot_number, metavar="N", help="slot in whose view names are looked up")
-    parser.add_argument(
-        "--slot-type", type=slot_number, metavar="N", help="slot type in whose view names are looked up"
-    )
+    parser.add_argument("--subsystem", default="TOOL", metavar="NAME", help="look names up as this daemon does")
+    parser.add_argument("--local-name", metavar="NAME", help="look names up as this instance of the daemon does")
+    parser.add_argument("--slot", type=slot_number, metavar="N", help="look names up as for this slot")
+    parser.add_argument("--slot-type", type=slot_number, metavar="N", help="look names up as for this slot type")
     condor_version_option(parser)
     parser.add_argument("--no-environment", action="store_true", help="ignore _CONDOR_ and _ROOST_ variables")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
@@ -112,15 +109,15 @@ def condor_version_option(parser: argparse.ArgumentParser) -> None:
         "--condor-version",
         type=_version,
         metavar="X.Y.Z",
-        help="read as HTCondor of this version does: `if version` compares with it, and names have the defaults of "
-        f"HTCondor {'.'.join(map(str, LANGUAGE_VERSION))}, not Roost's",
+        help="read the configuration as this version of HTCondor does: `if version` compares with it, and "
+        f"names have the defaults of HTCondor {'.'.join(map(str, LANGUAGE_VERSION))} instead of Roost's",
     )
 
 
 def _version(text: str) -> tuple[int, int, int]:
     parts = text.split(".")
     if not 1 <= len(parts) <= 3 or not all(part.isdecimal() and len(part) < 6 for part in parts):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a version: write it as in 25.14.1")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a version; write it like 25.14.1")
     numbers = [int(part) for part in parts] + [0, 0]
     return numbers[0], numbers[1], numbers[2]
 
@@ -128,7 +125,7 @@ def _version(text: str) -> tuple[int, int, int]:
 def slot_number(text: str) -> int:
     """The number of a slot or a slot type, from 1."""
     if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of at least 1")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number; it must be at least 1")
     return int(text)
 
 
@@ -140,10 +137,10 @@ def _setting(text: str) -> tuple[str, str]:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Carry out a ``config`` command; gives the exit status."""
+    """Carry out a ``config`` command; return the exit status."""
     if args.config_command == "diff":
         if args.config:
-            raise CommandError("config diff reads the two configurations that it names, and takes no --config")
+            raise CommandError("config diff reads its two arguments and does not accept --config")
         first, second = (_read(config_files([path]), args) for path in (args.first, args.second))
         for config in (first, second):
             _complain(config)
@@ -178,7 +175,7 @@ def _read(files: ConfigFiles, args: argparse.Namespace) -> Config:
 
 
 def _complain(config: Config) -> None:
-    """What keeps the answer from being the whole truth, in a few lines."""
+    """Report, in a few lines, errors because of which the answer may be incomplete."""
     told = [one for one in config.log if one.severity is Severity.ERROR or one.code is Code.DIRECTORY_EMPTY]
     for one in told[:ERRORS_SHOWN_MAX]:
         print(f"roost config: {one}", file=sys.stderr)
@@ -192,7 +189,7 @@ def _print_json(document: object) -> None:
 
 
 def _value(config: Config, name: str, args: argparse.Namespace) -> str | None:
-    """The value of a name; what keeps it from being expanded is printed."""
+    """The value of a name; errors in its expansion are printed."""
     try:
         return config.get(name, slot=args.slot, slot_type=args.slot_type)
     except ConfigError as problem:
@@ -224,7 +221,7 @@ def _show(config: Config, args: argparse.Namespace) -> int:
             print(f"{row['name']} = {row['value'] or ''}    # {row['place']}")
     if patterns and not rows:
         unset = any(fnmatchcase(name, pattern) for name in DEFAULTS for pattern in patterns)
-        hint = "; with --all knobs that are not set are shown, too" if unset and not args.all else ""
+        hint = "; --all also shows knobs that are not set" if unset and not args.all else ""
         print(f"roost config: no name matches {' '.join(args.patterns)}{hint}", file=sys.stderr)
         return 1
     return 0
@@ -246,7 +243,7 @@ def _get(config: Config, args: argparse.Namespace) -> int:
 
 
 def _is_broken(config: Config, name: str, args: argparse.Namespace) -> bool:
-    """Whether a name has no value because it cannot be expanded, which has been said."""
+    """Whether a name has no value because of an expansion error, which has been reported."""
     try:
         config.get(name, slot=args.slot, slot_type=args.slot_type)
     except ConfigError:
@@ -255,7 +252,7 @@ def _is_broken(config: Config, name: str, args: argparse.Namespace) -> bool:
 
 
 def _not_defined(config: Config, name: str) -> None:
-    # These names are typed by hand, so short ones can be mistyped, too.
+    # These names are typed by hand, so short ones may also be mistyped.
     meant = near(name) or near_among(name, [*config.names(), *(row.name for row in ALL)], TYPED_LENGTH_MIN)
     hint = f"; did you mean {meant}?" if meant else ""
     print(f"roost config: {name} is not defined{hint}", file=sys.stderr)
@@ -280,9 +277,9 @@ def explanation_lines(one: Explanation) -> Iterator[str]:
     if one.knob is not None:
         yield f"    {one.knob.meaning}"
     if one.found is not None and one.found.name.lower() != one.name.lower():
-        yield f"    found as {one.found.name} in the view of {one.subsystem}"
+        yield f"    found as {one.found.name} for the daemon {one.subsystem}"
     if one.chain:
-        yield "  definitions, oldest first; the last one counts:"
+        yield "  definitions, oldest first; the last one takes effect:"
         if one.default is not None and one.chain[-1].span.file != "<default>":
             yield f"    <default>  {one.default}"
         for definition in one.chain:
@@ -328,19 +325,19 @@ def _check(config: Config, args: argparse.Namespace) -> int:
 
 
 def _machine(config: Config) -> tuple[list[Diagnostic], HostReading]:
-    """What keeps scratch directories from being made on this machine, and what there is to be divided into slots."""
+    """The scratch directory problems of this machine, and its resources to divide into slots."""
     try:
         directories = directories_of(config)
         first, *more = dict.fromkeys(directories.values())
         found = [each for one in directories.items() if (each := _scratch(config, *one)) is not None]
     except ConfigError:
-        # It is among the findings already.
+        # It is already among the findings.
         first, more, found = Path(os.curdir), [], []
     return found, Sensors(execute=first, more=tuple(more)).host()
 
 
 def _scratch(config: Config, slot: int, directory: Path) -> Diagnostic | None:
-    """What keeps scratch directories from being made where the configuration asks for it."""
+    """The problems of making scratch directories in the configured place."""
     knob = f"SLOT{slot}_EXECUTE" if slot else "EXECUTE"
     problem = problem_of(directory, slot) if is_set(config, knob) else ""
     if not problem:
@@ -350,7 +347,7 @@ def _scratch(config: Config, slot: int, directory: Path) -> Diagnostic | None:
         message=problem,
         span=span_of(config, knob),
         severity=Severity.WARNING if directory.is_absolute() else Severity.ERROR,
-        remedy="An execute machine does not start with it.",
+        remedy="An execute machine does not start with this configuration.",
         name=knob,
     )
 

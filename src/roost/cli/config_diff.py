@@ -1,7 +1,7 @@
 """``roost config diff OLD NEW``: names whose values differ between two configurations.
 
-Values are compared, not lines: a name that one of them sets to what the other has by default, or by another macro,
-does not differ; a name that neither sets and whose default refers to one that differs does.
+Values are compared, not lines: a name that one of them sets to the other's default, or through another macro, does not
+differ; a name that neither sets and whose default refers to a differing name does.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from roost.base.records import dataclass
 from roost.config import Config, ConfigError
 
-#: What a value is that cannot be expanded.
+#: Stands for a value that cannot be expanded.
 _BROKEN = "(cannot be expanded)"
 
 
@@ -50,7 +50,7 @@ def _value(config: Config, key: str) -> str | None:
 
 
 def _plain(value: str | None) -> str:
-    """A value without what makes no difference: blanks around and between words, and the case of true and false."""
+    """A value normalised: without insignificant spaces, and with true and false in one case."""
     text = " ".join((value or "").split())
     return text.lower() if text.lower() in ("true", "false") else text
 

@@ -1,10 +1,10 @@
-"""Which configuration a command reads when the command line names none: that of the pool, as `roost up` finds it.
+"""The configuration that a command reads if the command line names none: that of the pool, as found by `roost up`.
 
 In this order: the file of ``ROOST_CONFIG`` or ``CONDOR_CONFIG``; the files of the pool that runs in the state
 directory, or that directory's ``roost.config``; the first standard file that exists.
 
-A directory that is named and has a ``condor_config`` is read as HTCondor's daemons read /etc/condor: that file first,
-then what it names. In a copy of such a directory elsewhere, paths below /etc/condor mean the copy.
+A named directory that contains a ``condor_config`` is read as HTCondor's daemons read /etc/condor: that file first,
+then the files it names. In a copy of such a directory elsewhere, paths below /etc/condor refer to the copy.
 """
 
 from __future__ import annotations
@@ -25,27 +25,27 @@ _ROOT_FILE = "condor_config"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfigFiles:
-    """The files that a command begins with."""
+    """The files that a command reads first."""
 
     #: Files and directories; none for ONLY_ENV.
     roots: tuple[str, ...]
-    #: Where they are from, for a message; "" where the user has named them.
+    #: Their origin, for a message; "" if the user has named them.
     source: str = ""
-    #: Values that the pool's daemons have from their start.
+    #: Values that the pool's daemons are started with.
     detected: dict[str, str] = field(default_factory=dict)
-    #: They are those of a pool, whose daemons do not read the file USER_CONFIG_FILE.
+    #: Whether they belong to a pool, whose daemons do not read the file USER_CONFIG_FILE.
     of_pool: bool = False
 
     #: A directory that is a copy of /etc/condor; "" for none.
     copy: str = ""
 
     def path_of(self, path: str) -> str:
-        """The path that a source has on this machine."""
+        """The actual path of a source on this machine."""
         is_below = bool(self.copy) and (path == _OF_CONDOR or path.startswith(f"{_OF_CONDOR}/"))
         return self.copy.rstrip("/") + path[len(_OF_CONDOR) :] if is_below else path
 
     def host(self) -> SystemHost:
-        """The host to read them with."""
+        """The host with which to read them."""
         return MovedHost(self) if self.copy else SystemHost()
 
     def told(self, command: str) -> str:
@@ -54,12 +54,12 @@ class ConfigFiles:
 
 
 def config_files(given: Sequence[str] | None) -> ConfigFiles:
-    """The files that a command reads. `given`: those of the command line. Raises CommandError if there are none."""
+    """The files that a command reads. `given`: those on the command line. Raises CommandError if there are none."""
     if given:
         first = [f"{path.rstrip('/')}/{_ROOT_FILE}" if _is_of_condor(path) else path for path in given]
         copies = [path for path in given if _is_of_condor(path) and os.path.realpath(path) != _OF_CONDOR]
         if len(copies) > 1:
-            raise CommandError(f"{copies[0]} and {copies[1]} both are copies of {_OF_CONDOR}: name one of them")
+            raise CommandError(f"{copies[0]} and {copies[1]} are both copies of {_OF_CONDOR}; name one of them")
         return ConfigFiles(roots=tuple(first), copy=copies[0] if copies else "")
     if not any(os.environ.get(variable) for variable in ("ROOST_CONFIG", "CONDOR_CONFIG")):
         found = _of_pool(Home.find(None))
@@ -80,7 +80,7 @@ def _is_of_condor(path: str) -> bool:
 
 
 class MovedHost(SystemHost):
-    """This machine, where a copy takes the place of /etc/condor."""
+    """This machine, with a copy in place of /etc/condor."""
 
     def __init__(self, files: ConfigFiles) -> None:
         self._moved = files.path_of

@@ -1,4 +1,4 @@
-"""``roost dag``: workflows in DAGMan's files, checked, submitted, run and looked at."""
+"""``roost dag``: workflows in DAGMan's files: checking, submitting, running, and showing progress."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add ``dag``."""
     parser = subparsers.add_parser(
-        "dag", help="workflows: jobs that wait for one another", description="Workflows in the files of DAGMan."
+        "dag",
+        help="run workflows: jobs that depend on one another",
+        description="Run workflows described in DAGMan's files.",
     )
     commands = parser.add_subparsers(dest="dag_command", metavar="COMMAND", title="commands", required=True)
     check = commands.add_parser("check", help="check DAG files, and print what they contain")
@@ -31,17 +33,17 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     submit = commands.add_parser("submit", help="submit DAG files as one run")
     add_pool_options(submit)
     submit.add_argument(
-        "file", metavar="FILE", nargs="+", help="DAG file; the files of a run are named after the first"
+        "file", metavar="FILE", nargs="+", help="DAG file; the files of the run are named after the first one"
     )
-    for name, what in (("jobs", "nodes with jobs in the queue"), ("idle", "jobs that wait for a slot"),
+    for name, what in (("jobs", "nodes with jobs in the queue"), ("idle", "jobs waiting for a slot"),
                        ("pre", "PRE scripts at once"), ("post", "POST scripts at once")):  # fmt: skip
         submit.add_argument(f"--max-{name}", metavar="N", type=int, help=f"at most N {what}")
     submit.add_argument(
-        "--rescue", metavar="N", type=int, default=0, help="go on from this rescue file, not the newest"
+        "--rescue", metavar="N", type=int, default=0, help="continue from this rescue file instead of the newest"
     )
-    submit.add_argument("--force", action="store_true", help="start over, whatever was done before")
-    submit.add_argument("--always-post", action="store_true", help="run POST scripts after a failed PRE, too")
-    submit.add_argument("--no-submit", action="store_true", help="write the submit description, and stop there")
+    submit.add_argument("--force", action="store_true", help="start over, ignoring earlier runs")
+    submit.add_argument("--always-post", action="store_true", help="run POST scripts even after a failed PRE script")
+    submit.add_argument("--no-submit", action="store_true", help="write the submit description without submitting it")
     status = commands.add_parser("status", help="show the progress of runs")
     add_pool_options(status)
     status.add_argument(
@@ -190,7 +192,7 @@ def _status_of_clusters(args: argparse.Namespace) -> int:
     for row in rows:
         _say_status(row)
     if not rows:
-        say("no run of a DAG is in the queue; one that is over is in `roost history`")
+        say("no DAG run is in the queue; `roost history` lists finished runs")
     return Exit.OK if rows or not args.cluster else Exit.NO
 
 

@@ -1,4 +1,4 @@
-"""What the command of a workflow and the process of its run have in common: the plan of its files, and the pool."""
+"""The common part of the workflow command and the process of a run: the plan of its files, and the pool."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def plan(files: tuple[str, ...], *, in_their_directories: bool = False) -> Dag:
-    """The plan of DAG files; their nodes are where the files are, if that is asked for. Raises CommandError."""
+    """The plan of DAG files; nodes use the directories of their files, if requested. Raises CommandError."""
     from roost.dag import BadDag, read_dag
     from roost.runtime.workflow.files import read_text
 
@@ -23,7 +23,7 @@ def plan(files: tuple[str, ...], *, in_their_directories: bool = False) -> Dag:
 
 
 def contact_of(home: Home) -> dict[str, Any]:
-    """How the pool is reached. Raises CommandError."""
+    """How to reach the pool. Raises CommandError."""
     try:
         return home.contact()
     except HomeError as error:

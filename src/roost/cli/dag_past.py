@@ -1,7 +1,7 @@
-"""What became of a run of a DAG that is over, from the files that it left beside the DAG's.
+"""The result of a finished DAG run, from the files next to the DAG file.
 
-The event log of the nodes is played again, as a run does that goes on after it was killed: so a node that failed, why,
-and its job are known without the pool. The pool is asked only for where a failed job printed to.
+The event log of the nodes is replayed, as by a run that continues after it was killed: failed nodes, the reasons, and
+their jobs are thus known without the pool. The pool is only asked where a failed job's output is.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from roost.dag.states import Progress
     from roost.runtime.workflow.files import RunFiles
 
-#: Failed nodes of which all is shown, and lines of what each printed last.
+#: Maximum number of failed nodes shown in full, and number of final output lines of each.
 NODES_MAX: Final = 20
 LINES_MAX: Final = 10
 _TAIL_BYTES: Final = 16_384
-#: A line of the run's log that tells that a node has taken a row of its table.
+#: A line of the run's log about a node that has taken a row of its table.
 _TRANSITION: Final = re.compile(r"node (?P<node>\S+): \w+ -> (?P<target>\w+) \([^)]*\)(?:: (?P<why>.*))?$")
 
 
@@ -39,7 +39,7 @@ class FailedNode:
     why: str
     #: Its last job, ``12.0``; "" if none was submitted.
     job: str
-    #: The file that it printed to, and the last lines there.
+    #: Its output file, and the last lines there.
     printed: str = ""
     lines: tuple[str, ...] = ()
 
@@ -48,13 +48,13 @@ class FailedNode:
 class PastRun:
     """How a run ended."""
 
-    #: None for one that has not come to its end.
+    #: None for a run that has not ended.
     exit_status: int | None
     total: int
     done: int
     futile: int
     failed: tuple[FailedNode, ...]
-    #: More failed than are shown.
+    #: Number of further failed nodes.
     more: int
     #: The newest rescue file; "" for none.
     rescue: str
@@ -78,7 +78,7 @@ def past_run(file: str, home: Home) -> PastRun:
         from roost.dag import apply_rescue
         from roost.runtime.workflow.files import read_text
 
-        # What was done before that run is in no log of its own.
+        # Nodes that were done before that run are not in its own log.
         dag = apply_rescue(dag, str(files.rescue(rescued)), read_text)
     run = Run(dag, Settings())
     _played(run, files)
@@ -100,7 +100,7 @@ def past_run(file: str, home: Home) -> PastRun:
 
 
 def lines_of(file: str, past: PastRun) -> Iterator[str]:
-    """The run in words."""
+    """The result in words."""
     if past.exit_status is None:
         yield f"{file}: the run has not come to its end; `roost dag status` shows runs in the queue"
     else:
@@ -119,14 +119,14 @@ def lines_of(file: str, past: PastRun) -> Iterator[str]:
     if past.exit_status:
         if past.rescue:
             yield f"  To go on, correct the cause and submit {file} again: the nodes that are done are in {past.rescue}"
-            yield f"  To begin anew: roost dag submit --force {file}"
+            yield f"  To start over: roost dag submit --force {file}"
         else:
             yield f"  No rescue file was written. To run it again: roost dag submit {file}"
         yield f"  The log of the run is {past.log}"
 
 
 def data_of_run(past: PastRun) -> dict[str, Any]:
-    """The run as JSON."""
+    """The result as JSON."""
     nodes = [
         {"node": each.name, "why": each.why, "job": each.job, "file": each.printed, "lines": list(each.lines)}
         for each in past.failed
@@ -150,7 +150,7 @@ def _whole(value: object) -> int | None:
 
 
 def _played(run: Any, files: RunFiles) -> None:
-    """Have a run take what its nodes' log tells."""
+    """Let a run process its nodes' log."""
     from roost.dag import orders as o
     from roost.runtime.workflow.nodes_log import NodesLog
 
@@ -160,7 +160,7 @@ def _played(run: Any, files: RunFiles) -> None:
 
 
 def _told(files: RunFiles) -> dict[str, str]:
-    """Nodes whose last transition in the log of the run was to fail, and why: a PRE script leaves no event."""
+    """Nodes whose last transition in the run's log was to failed, and why: a PRE script leaves no event."""
     found: dict[str, str] = {}
     with files.debug.open(encoding="utf-8", errors="replace") as file:
         for line in file:
@@ -187,7 +187,7 @@ def _why(progress: Progress) -> str:
 
 
 def _with_lines(nodes: list[FailedNode], home: Home) -> list[FailedNode]:
-    """The nodes with what their jobs printed last, as far as the pool tells where that is."""
+    """The nodes with the last output of their jobs, if the pool says where that is."""
     from roost.base.records import replace
 
     jobs = tuple(each.job for each in nodes if each.job)

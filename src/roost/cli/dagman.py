@@ -1,4 +1,4 @@
-"""The process of a workflow, with the words of `condor_dagman`: ``python -m roost.cli.dagman -Dag FILE``."""
+"""The process of a workflow, with the options of `condor_dagman`: ``python -m roost.cli.dagman -Dag FILE``."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import logging
 import logging.handlers
 import os
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -18,25 +19,26 @@ from roost.wire.requests import queue
 from roost.wire.requests.verb import Request
 
 if TYPE_CHECKING:
+    from roost.classad import ClassAd
     from roost.config import Config
     from roost.dag import Dag
     from roost.schedd.submit import Submission
 
 R = TypeVar("R")
 
-#: Flags of the process that take a word, folded; those that take none.
+#: Options of the process with an argument, folded; and those without.
 _WITH_WORD: Final = frozenset((
     "-p", "-l", "-lockfile", "-autorescue", "-dorescuefrom", "-dag", "-maxidle", "-maxjobs", "-maxpre", "-maxpost",
     "-maxhold", "-priority", "-csdversion", "-debug", "-dagman", "-outfile_dir", "-notification", "-load_save",
-    "-include_env", "-insert_env",
+    "-include_env", "-insert_env", "-rescuefile",
 ))  # fmt: skip
 
 
 class QueueOfPool:
-    """The queue, as the process of a run needs it."""
+    """The queue interface for the process of a run."""
 
     def __init__(self, home: Home) -> None:
-        # A connection is made for each question: a run may be silent for days.
+        # A connection is made for each request: a run may be silent for days.
         self._home = home
 
     def submit(self, submission: Submission) -> tuple[int, int]:
@@ -45,7 +47,7 @@ class QueueOfPool:
         return taken[0].cluster, taken[0].jobs
 
     def remove(self, cluster: int, reason: str) -> None:
-        """Remove a cluster; one that is gone is gone. Raises QueueAway."""
+        """Remove a cluster; ignore one that no longer exists. Raises QueueAway."""
         from roost.runtime.workflow.process import QueueRefused
 
         try:
@@ -84,7 +86,7 @@ class QueueOfPool:
 
 
 def run_process(words: list[str]) -> int:
-    """The process of a run, with the words that `condor_dagman` takes."""
+    """The process of a run, with the options of `condor_dagman`."""
     flags, files = _flags(words)
     if not files:
         raise CommandError("no DAG file is named: -Dag FILE")
@@ -93,7 +95,7 @@ def run_process(words: list[str]) -> int:
 
 
 def _limits(flags: dict[str, str]) -> dict[str, int]:
-    """What the command line says of the limits of a run, by the knobs that say it otherwise."""
+    """The limits of a run on the command line, by the knobs that they override."""
     known = {
         "-maxjobs": "DAGMAN_MAX_JOBS_SUBMITTED",
         "-maxidle": "DAGMAN_MAX_JOBS_IDLE",
@@ -127,7 +129,7 @@ def _configured(home: Home, dag: Dag) -> Config | None:
 
 
 def _flags(words: list[str]) -> tuple[dict[str, str], list[str]]:
-    """Flags by their folded names, and DAG files."""
+    """Options by their folded names, and DAG files."""
     found: dict[str, str] = {}
     files: list[str] = []
     rest = iter(words)
@@ -160,24 +162,30 @@ def _work(files: tuple[str, ...], flags: dict[str, str]) -> int:
     try:
         dag = plan(files, in_their_directories="-usedagdir" in flags)
         config = _configured(home, dag)
-        most = 100 if config is None else config.get_int("DAGMAN_MAX_RESCUE_NUM", 100)
+        number = partial(_number, config)
+        most = number("DAGMAN_MAX_RESCUE_NUM", 100)
+        use_rescue = flags.get("-autorescue", "1") != "0"
         for warning in dag.warnings:
             log.warning("%s", warning)
         settings = configured_settings(config, _limits(flags), always_post="-alwaysrunpost" in flags)
-        rescue = int(flags.get("-dorescuefrom") or 0)
-        if not rescue and flags.get("-autorescue", "1") != "0" and "-force" not in flags:
+        rescue, named = int(flags.get("-dorescuefrom") or 0), flags.get("-load_save") or flags.get("-rescuefile")
+        if not rescue and not named and use_rescue and "-force" not in flags:
             rescue = names.last_rescue(most)
         ad = _own_ad()
         own = os.environ.get("CONDOR_ID") or str(ad.get("clusterid", ""))
         cluster = own.partition(".")[0]
         left = take_lock(names.lock, own_job=own)
-        # What an earlier process of the run was killed over.
+        # Files left by an earlier, killed process of the run.
         sweep(names.lock.absolute().parent)
-        # A lock that was left behind is of a run that did not come to its end, which goes on.
+        # A remaining lock belongs to a run that did not finish, which continues.
         recovering = (left or "-dorecov" in flags) and "-force" not in flags
-        if rescue and not recovering:
-            log.info("going on from %s", names.rescue(rescue))
+        # A run that continues after a kill uses its rescue file as before: the nodes done in that are in no log.
+        if rescue:
+            log.info("continuing from %s", names.rescue(rescue))
             dag = apply_rescue(dag, str(names.rescue(rescue)), read_text)
+        elif named:
+            log.info("continuing from %s", named)
+            dag = apply_rescue(dag, named, read_text)
     except (CommandError, ConfigError, BadDag) as problem:
         log.error("%s", problem)
         complain(str(problem))
@@ -198,7 +206,7 @@ def _work(files: tuple[str, ...], flags: dict[str, str]) -> int:
             uid_domain=str(contact.get("uid_domain", "")),
             config=config,
             options=SubmitOptions(
-                use_rescue=flags.get("-autorescue", "1") != "0",
+                use_rescue=use_rescue,
                 force="-force" in flags,
                 always_post=settings.always_post,
                 use_dag_directory="-usedagdir" in flags,
@@ -207,29 +215,55 @@ def _work(files: tuple[str, ...], flags: dict[str, str]) -> int:
             batch_name=str(ad.get("jobbatchname") or batch.get("JobBatchName", "")),
             batch_id=str(ad.get("jobbatchid") or batch.get("JobBatchId", "")),
             append_variables=config is not None and config.get_bool("DAGMAN_DEFAULT_APPEND_VARS", False),
-            priority=int(flags.get("-priority", 0)),
+            priority=int(flags.get("-priority") or number("DAGMAN_DEFAULT_PRIORITY", 0)),
+            inherited=_inherited(config),
         ),
         batch={name: value for name, value in batch.items() if name.lower() not in ad},
         version=__version__,
         rescue=rescue,
         rescues_max=most,
+        submit_delay_s=number("DAGMAN_SUBMIT_DELAY", 0),
+        submits_max=number("DAGMAN_MAX_SUBMITS_PER_INTERVAL", 100),
     )
     return process.work(recovering=recovering)
 
 
-def _own_ad() -> dict[str, int | str]:
-    """Cluster and batch of the job that this process is, from its ad; empty for a process that is none."""
+def _number(config: Config | None, knob: str, default: int) -> int:
+    return default if config is None else config.get_int(knob, default)
+
+
+def _whole_own_ad() -> ClassAd | None:
+    """The ad of this process's own job; None if it is not a job."""
     path = os.environ.get("_CONDOR_JOB_AD")
     if not path:
-        return {}
+        return None
     from roost.classad.forms import Form, parse_ad
 
     try:
-        ad = parse_ad(Path(path).read_text(), Form.OLD)
+        return parse_ad(Path(path).read_text(), Form.OLD)
     except (OSError, ValueError):
+        return None
+
+
+def _own_ad() -> dict[str, int | str]:
+    """Cluster and batch of this process's own job; empty if it is not a job."""
+    ad = _whole_own_ad()
+    if ad is None:
         return {}
     cells = {name: ad.cell(name) for name in ("clusterid", "jobbatchname", "jobbatchid")}
     return {name: cell for name, cell in cells.items() if isinstance(cell, int | str)}
+
+
+def _inherited(config: Config | None) -> dict[str, str]:
+    """The attributes in DAGMAN_INHERIT_ATTRS of the run's own job: attribute of its nodes to expression."""
+    names = [] if config is None else config.get_list("DAGMAN_INHERIT_ATTRS")
+    ad = _whole_own_ad() if names else None
+    if config is None or ad is None:
+        return {}
+    from roost.classad.unparse import unparse
+
+    prefix = config.get("DAGMAN_INHERIT_ATTRS_PREFIX") or ""
+    return {f"{prefix}{name}": unparse(ad.tree(name), old=True) for name in names if name in ad}
 
 
 def _set_up_log(path: str | None) -> None:

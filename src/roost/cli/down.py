@@ -1,4 +1,4 @@
-"""``roost down``: end the daemons of this machine."""
+"""``roost down``: stop the daemons of this machine."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from roost.cli.terminal import CommandError, Exit, complain, say
 from roost.cli.up import SIGNALS, master_runs, signal_master, wait_gone
 from roost.runtime.home import Home, HomeError
 
-#: How long the end of a pool may take before it is told why, s.
+#: How long stopping a pool may take before the reason is printed, s.
 SILENT_S: Final = 3.0
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add ``down``."""
     parser = subparsers.add_parser(
-        "down", help="end the pool on this machine", description="End the daemons of this machine."
+        "down", help="stop the pool on this machine", description="Stop the daemons on this machine."
     )
     parser.add_argument("--home", metavar="DIR", help="state directory of the pool (default: ROOST_HOME)")
     parser.add_argument("--json", action="store_true", help="print JSON")
@@ -28,7 +28,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         action="store_const",
         dest="how",
         const="leave",
-        help="let jobs run on; the next `roost up` takes them over",
+        help="leave jobs running; the next `roost up` takes them over",
     )
     parser.set_defaults(how="graceful")
 
@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def stop(home: Home, how: str) -> int:
-    """End the daemons of this machine, "graceful", "fast" or "leave"; the master's number. Raises CommandError."""
+    """Stop the daemons of this machine, "graceful", "fast" or "leave"; return the master's pid. Raises CommandError."""
     try:
         contact = home.contact()
     except HomeError as error:
@@ -55,10 +55,12 @@ def stop(home: Home, how: str) -> int:
     pid = int(contact["pid"])
     if not master_runs(contact):
         (home.run / "contact.json").unlink(missing_ok=True)
-        raise CommandError(f"no pool runs in {home.path}: its master was killed")
+        raise CommandError(f"no pool is running in {home.path}: its master was killed")
     signal_master(home, pid, SIGNALS[how])
     if not wait_gone(pid, SILENT_S):
         if how == "graceful":
-            complain("running jobs are ending, in the time that the policy grants; `roost down --fast` kills them")
+            complain(
+                "waiting for running jobs to end within the time that the policy grants; `roost down --fast` kills them"
+            )
         wait_gone(pid, None)
     return pid

@@ -1,4 +1,4 @@
-"""``roost drain``: empty a machine, or stop emptying it."""
+"""``roost drain``: drain a machine, or cancel a drain."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from roost.cli.terminal import Exit, say
 from roost.wire.requests.machine import CancelDrain, Drain, Draining
 from roost.wire.structs import data_of
 
-#: How fast, as the protocol has it.
+#: The speed, as a number of the protocol.
 _SCHEDULES: Final = {"graceful": 0, "quick": 10, "fast": 20}
-#: What becomes of the machine once it is empty.
+#: What happens to the machine once it is empty.
 _THEN: Final = {"nothing": 0, "resume": 1, "exit": 2, "restart": 3, "reconfig": 4}
 
 
@@ -20,12 +20,12 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     """Add ``drain``."""
     parser = subparsers.add_parser(
         "drain",
-        help="empty a machine of its jobs",
-        description="Empty a machine: its jobs leave, and no others start until --then or a cancel lets them.",
+        help="drain a machine of its jobs",
+        description="Drain a machine: its jobs end, and no others start until --then or --cancel allows them.",
     )
     add_pool_options(parser)
     parser.add_argument("machine", metavar="MACHINE", nargs="?", default="", help="the machine (default: this one)")
-    parser.add_argument("--cancel", action="store_true", help="stop draining: jobs may start again")
+    parser.add_argument("--cancel", action="store_true", help="cancel draining: jobs may start again")
     parser.add_argument(
         "--schedule",
         choices=list(_SCHEDULES),
@@ -33,17 +33,20 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="graceful: jobs get retirement and vacate time; quick: vacate time; fast: neither (default: graceful)",
     )
     parser.add_argument(
-        "--then", choices=list(_THEN), default="nothing", help="what becomes of the empty machine (default: nothing)"
+        "--then",
+        choices=list(_THEN),
+        default="nothing",
+        help="what to do with the machine once it is empty (default: nothing)",
     )
-    parser.add_argument("--check", metavar="EXPR", help="drain only if this is true for every slot")
+    parser.add_argument("--check", metavar="EXPR", help="drain only if EXPR is true for every slot")
     parser.add_argument(
         "--start",
         metavar="EXPR",
-        help="jobs that may start during the drain, on empty slots and free parts of others, until the jobs that "
-        "ran before it are gone",
+        help="only jobs for which EXPR is true may start during the drain, on empty slots and free parts of "
+        "others, until the jobs that ran before it have ended",
     )
-    parser.add_argument("--reason", metavar="TEXT", default="", help="the reason, shown with the machine")
-    parser.add_argument("--request-id", metavar="ID", default="", help="cancel only this drain")
+    parser.add_argument("--reason", metavar="TEXT", default="", help="reason, shown with the machine")
+    parser.add_argument("--request-id", metavar="ID", default="", help="cancel only the drain with this request id")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -16,7 +16,7 @@ from roost import __version__
 from roost.cli.terminal import CommandError
 
 NAME: Final = "libdrmaa.so.1.0"
-#: Names by which linkers and programs look for it.
+#: Names under which linkers and programs look for it.
 _LINKS: Final = ("libdrmaa.so", "libdrmaa.so.1")
 _HEADER: Final = "drmaa.h"
 _COMPILERS: Final = ("cc", "gcc", "clang")
@@ -24,10 +24,12 @@ _COMPILE_S: Final = 120.0
 
 
 def build_library(directory: Path) -> Path:
-    """Compile the library into a directory, unless it is there already; its path. Raises CommandError and OSError."""
+    """Compile the library into a directory, unless it already exists; return its path. Raises CommandError and
+    OSError.
+    """
     source = Path(__file__).resolve().parents[1] / "compat" / "drmaa" / "library"
     parent = str(source.parents[3])
-    # A text of C that is a text of Python.
+    # A C string literal with the contents of a Python string literal.
     definitions = {
         "ROOST_PYTHON": json.dumps(sys.executable),
         "ROOST_SOURCE": json.dumps(json.dumps(parent)),

@@ -11,20 +11,20 @@ from roost.runtime.asking.output import OutputReader
 from roost.schedd.status import JobStatus
 from roost.wire.requests import queue
 
-#: What says how a job ended.
+#: Attributes that say how a job ended.
 SHOWN: Final = (
     "ClusterId", "ProcId", "JobStatus", "ExitCode", "ExitBySignal", "ExitSignal", "RemoveReason", "CellFailed",
     "CellFailedReason", "MemoryUsage", "RequestMemory",
 )  # fmt: skip
-#: True of jobs that did not end with status 0.
+#: True for jobs that did not end with status 0.
 ENDED_BADLY: Final = "JobStatus != 4 || ExitBySignal =?= true || (ExitCode =!= undefined && ExitCode != 0)"
-#: Ended jobs whose memory is compared with what they requested.
+#: Maximum number of ended jobs whose memory is compared with their requests.
 _MEASURED_MAX: Final = 10_000
-#: Failed jobs whose last lines are shown, and how many lines, and characters of each.
+#: Number of failed jobs whose last lines are shown, and number of lines, and characters of each.
 _SHOWN_MAX: Final = 5
 _LINES: Final = 3
 _LINE_CHARS: Final = 300
-#: A request that is this many times what was used, and this much larger, MB, is worth a word.
+#: A request at least this many times the usage, and this much larger, MB, is mentioned.
 _GENEROUS: Final = 4
 _GENEROUS_MB: Final = 512
 
@@ -34,17 +34,17 @@ class Summary:
     """How the jobs of some clusters ended."""
 
     ended: int = 0
-    #: Job to how it ended, of those that did not end with status 0.
+    #: Job to how it ended, for those that did not end with status 0.
     failed: dict[str, str] = field(default_factory=dict)
-    #: Job to the last lines of its standard error, of some of them.
+    #: Job to the last lines of its standard error, for some of them.
     last_lines: dict[str, list[str]] = field(default_factory=dict)
-    #: Most memory that a job used, and the largest request of a job, MB; None where nothing was measured.
+    #: Maximum memory used by a job, and the largest request of a job, MB; None if nothing was measured.
     memory_mb: int | None = None
     requested_mb: int | None = None
 
     @property
     def memory_text(self) -> str:
-        """What was used of what was requested; "" where nothing was measured."""
+        """The usage compared with the request; "" if nothing was measured."""
         if self.memory_mb is None or self.requested_mb is None:
             return ""
         text = f"memory: at most {self.memory_mb} MB of the {self.requested_mb} MB requested"
@@ -79,7 +79,7 @@ def summary_of(pool: Pool, jobs: list[str]) -> Summary:
 
 
 def _last_lines(pool: Pool, job: str) -> list[str]:
-    """The last lines of a job's standard error; none where it may not be read, or is empty."""
+    """The last lines of a job's standard error; none if it may not be read, or is empty."""
     try:
         reader = OutputReader(pool, job, "err", {})
         reader.skip_to_last(_LINES)
@@ -107,7 +107,7 @@ def how(row: dict[str, Any]) -> str:
 
 
 def told(summary: Summary, held: dict[str, str], most: int) -> list[str]:
-    """The lines of a summary, of at most `most` jobs on hold and as many that failed."""
+    """The lines of a summary, with at most `most` held jobs and as many failed ones."""
     lines = [f"job {job} is on hold: {reason}" for job, reason in list(held.items())[:most]]
     for job, text in list(summary.failed.items())[:most]:
         lines.append(f"job {job} {text}")

@@ -1,4 +1,4 @@
-"""Lines of a story, printed: the time of day, the subject, what happened, and why."""
+"""Printing the lines of a story: the time of day, the subject, what happened, and why."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from roost.explain.happenings import Happening
 
 
 def lines(told: Happening, *, wide: int = 12) -> Iterator[str]:
-    """What is printed of it."""
+    """The printed lines."""
     yield f"{clock(told.at)}  {told.who:<{wide}}  {told.what}"
     for line in told.why:
         yield f"{'':10}{'':{wide}}  {line}"
 
 
 def clock(at: float) -> str:
-    """The time of day, with the date where it is not today's."""
+    """The time of day, with the date unless it is today."""
     then, today = time.localtime(at), time.localtime()
     return time.strftime("%H:%M:%S" if then[:3] == today[:3] else "%m-%d %H:%M:%S", then)

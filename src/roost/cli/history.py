@@ -1,4 +1,4 @@
-"""``roost history``: jobs that have left the queue, the last first."""
+"""``roost history``: jobs that have left the queue, newest first."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser = subparsers.add_parser(
         "history",
         help="list jobs that have left the queue",
-        description="List jobs that have left the queue, the last first.",
+        description="List jobs that have left the queue, latest first.",
     )
     add_pool_options(parser)
     parser.add_argument("job", metavar="JOB", nargs="*", help="job (12.0) or cluster (12) (default: all jobs)")
-    parser.add_argument("--constraint", metavar="EXPR", help="jobs for which this is true")
+    parser.add_argument("--constraint", metavar="EXPR", help="only jobs for which EXPR is true")
     parser.add_argument("--long", action="store_true", help="whole ads")
     parser.add_argument(
         "-n", "--limit", metavar="N", type=int, default=100, help="at most N jobs; 0 for all (default: 100)"

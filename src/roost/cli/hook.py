@@ -1,4 +1,4 @@
-"""``roost hook test``: run one hook by hand, with ads to try it with, and say what would follow."""
+"""``roost hook test``: run one hook by hand with sample ads, and print what would follow."""
 
 from __future__ import annotations
 
@@ -55,14 +55,14 @@ _SCRIPTS: Final = {"PROLOG": ScriptPoint.PROLOG, "EPILOG": ScriptPoint.EPILOG}
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add ``hook``."""
     parser = subparsers.add_parser(
-        "hook", help="try a hook by hand", description="Programs that bring jobs to slots and report on them."
+        "hook", help="try a hook by hand", description="Try programs that bring jobs to slots and report on them."
     )
     actions = parser.add_subparsers(dest="action", metavar="COMMAND", title="commands", required=True)
     test = actions.add_parser(
         "test",
-        help="run one hook with sample ads, and say what would follow",
-        description="Run one hook as a machine would, with sample ads, and say what would follow. The hook runs "
-        "under your account, and really does what it does; a running pool is not touched.",
+        help="run one hook with sample ads, and show what would follow",
+        description="Run one hook as a machine would, with sample ads, and show what would follow. The hook "
+        "runs under your account and has its real effects; a running pool is not affected.",
     )
     test.add_argument(
         "name",
@@ -75,14 +75,14 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     test.add_argument(
         "--slot", metavar="N", type=int, default=1, help="number of the slot whose hook it is (default: 1)"
     )
-    test.add_argument("--word", metavar="WORD", help="what the hook is called with, such as reject or evict")
+    test.add_argument("--word", metavar="WORD", help="argument of the hook, such as reject or evict")
     job = test.add_argument(
-        "--job-ad", metavar="FILE", help="the job's ad in place of the sample, one attribute per line"
+        "--job-ad", metavar="FILE", help="use this job ad instead of the sample, one attribute per line"
     )
     also(test, job, "--job")
-    test.add_argument("--slot-ad", metavar="FILE", help="the slot's ad in place of the sample")
+    test.add_argument("--slot-ad", metavar="FILE", help="use this slot ad instead of the sample")
     timeout = test.add_argument(
-        "--timeout", metavar="SECONDS", type=float, default=60.0, help="how long it may take (default: 60)"
+        "--timeout", metavar="SECONDS", type=float, default=60.0, help="time limit of the hook (default: 60)"
     )
     also(test, timeout, "--time")
 
@@ -98,7 +98,7 @@ def run(args: argparse.Namespace) -> int:
         keyword, at, plain = name.rpartition("_HOOK_")
         row = HOOK_NAMED.get({"FETCH_JOB": "FETCH_WORK", "REPLY_CLAIM": "REPLY_FETCH"}.get(plain, plain))
         if row is None:
-            raise CommandError(f"{args.name}: no hook has that name; there are {', '.join(HOOK_NAMED)}, PROLOG, EPILOG")
+            raise CommandError(f"{args.name} is not a hook; the hooks are {', '.join(HOOK_NAMED)}, PROLOG, EPILOG")
         slot = _slot(args, home, config)
         return _try_hook(args, config, slot, row, keyword if at else _keyword(args, config, row))
     except ConfigError as error:
@@ -106,7 +106,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _slot(args: argparse.Namespace, home: Home, config: Config) -> SlotPlan:
-    """The slot as the configuration makes it of this machine. Raises ConfigError."""
+    """The slot in this machine's configuration. Raises ConfigError."""
     first, *more = dict.fromkeys(directories_of(config).values())
     execute = next(each for each in (first, home.path, *home.path.parents) if each.is_dir())
     identity = host_identity(
@@ -118,7 +118,7 @@ def _slot(args: argparse.Namespace, home: Home, config: Config) -> SlotPlan:
         raise CommandError(str(plan))
     slots = {slot.id.number: slot for slot in plan.slot_plans()}
     if args.slot not in slots:
-        raise CommandError(f"this machine has no slot {args.slot}: by its configuration it has {len(slots)}")
+        raise CommandError(f"this machine has no slot {args.slot}; its configuration defines {len(slots)}")
     return slots[args.slot]
 
 
@@ -132,7 +132,7 @@ def _keyword(args: argparse.Namespace, config: Config, row: HookRow) -> str:
     if row.by is RunBy.STARTER:
         found = found or config.get("STARTER_DEFAULT_JOB_HOOK_KEYWORD", subsys="STARTER")
     if not found:
-        raise CommandError(f"slot {args.slot} has no hooks: set STARTD_JOB_HOOK_KEYWORD, or say --keyword")
+        raise CommandError(f"slot {args.slot} has no hooks; set STARTD_JOB_HOOK_KEYWORD, or use --keyword")
     return found.upper()
 
 
@@ -140,7 +140,7 @@ def _try_hook(args: argparse.Namespace, config: Config, slot: SlotPlan, row: Hoo
     knob = f"{keyword}_HOOK_{row.name}"
     path = fetch_hook(config, keyword, row.name)
     if not path:
-        raise CommandError(f"{knob} is not set: a machine would run no such hook")
+        raise CommandError(f"{knob} is not set, so a machine would not run this hook")
     word = args.word or (row.words[0] if row.words else "")
     if row.name == HookPoint.PREPARE:
         word = args.word or config.get(f"{knob}_ARGS", subsys="STARTER") or ""
@@ -185,7 +185,7 @@ def _try_hook(args: argparse.Namespace, config: Config, slot: SlotPlan, row: Hoo
 
 
 def _job_problem(config: Config, keyword: str, job: ClassAd) -> str:
-    """Why the program of a job cannot be started on this machine; "" if nothing here speaks against it."""
+    """Why the program of a job cannot be started on this machine; "" if no reason is known."""
     owner = job.eval("Owner")
     if can_switch_user() and isinstance(owner, str):
         try:
@@ -200,12 +200,12 @@ def _job_problem(config: Config, keyword: str, job: ClassAd) -> str:
 
 
 def _missing(job: ClassAd) -> NotStarted | None:
-    """What a job needs that does not exist, as the machine would tell it: directory, program, or standard input."""
+    """A directory, program, or standard input of the job that does not exist, as the machine would report it."""
     in_scratch = not isinstance(job.cell("iwd"), str)
     try:
         program = job_program(job, JobPlace(sandbox=Path("/"), slot="slot1", cpus=1, moves_files=False))
     except ValueError:
-        # What follows from an ad without Cmd is said elsewhere.
+        # A missing Cmd is reported elsewhere.
         return None
     of_job = ("directory", program.directory, "iwd"), ("input", program.stdin, "in"), ("program", program.path, "cmd")
     for stage, path, name in of_job:
@@ -218,13 +218,13 @@ def _missing(job: ClassAd) -> NotStarted | None:
         except (FileNotFoundError, NotADirectoryError) as problem:
             return NotStarted(key="", stage=stage, errno=problem.errno or 0, detail=str(path))
         except OSError:
-            # The job's user may see more.
+            # The job's user may have more access.
             continue
     return None
 
 
 def _parsed(row: HookRow, result: HookResult | HookFailed) -> tuple[ClassAd | None, str]:
-    """What a hook printed as an ad, where that is of use; and what is wrong with it."""
+    """The output of a hook as an ad, if it is used; and the errors in it."""
     if isinstance(result, HookFailed) or row.prints == "ignored" or not result.output.strip():
         return None, ""
     found = printed_ad(result.output, is_job=row.name == "FETCH_WORK")
@@ -259,7 +259,7 @@ def _try_script(args: argparse.Namespace, config: Config, slot: SlotPlan, point:
     if user is not None and user != own_account().name:
         allowed = (config.get("STARTER_SCRIPT_USERS", subsys="STARTER") or "").replace(",", " ").split()
         if user in allowed:
-            follows.append(f"A machine whose daemon is root's or {user}'s would run it as {user}.")
+            follows.append(f"A machine whose daemon runs as root or as {user} would run it as {user}.")
         else:
             refused = f"STARTER_SCRIPT_USERS does not name {user}, so a machine would not run it"
             follows = [f"{refused} for jobs of other users. For them:", *after_script(point, None)]
@@ -317,7 +317,7 @@ def _tell(
     if isinstance(result, HookResult):
         _block("It printed", result.output)
         _block("Its standard error", result.errors, none="is empty.")
-        say(f"It ended with status {result.status}." if result.status >= 0 else f"Signal {-result.status} killed it.")
+        say(f"It exited with status {result.status}." if result.status >= 0 else f"Signal {-result.status} killed it.")
     say("\nWhat would follow:")
     for line in follows:
         say(line if line.startswith(" ") else f"  {line}")

@@ -1,4 +1,4 @@
-"""The end of a command that is a process of its own."""
+"""The end of a command that runs as a separate process."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import NoReturn
 
 
 def leave_with(main: Callable[[str, Sequence[str]], int], name: str, arguments: Sequence[str]) -> NoReturn:
-    """Run a command as a process of its own, and end it at once.
+    """Run a command as a separate process, and exit at once.
 
-    Taking a hundred modules apart object by object takes an interpreter longer than most questions to a pool.
+    Deallocating a hundred modules object by object takes an interpreter longer than most requests to a pool.
     """
     status = main(name, arguments)
     try:

@@ -1,10 +1,10 @@
-"""How ``roost policy lint`` prints findings: as text, JSON, SARIF or annotations of GitHub, and what a baseline knows.
+"""How ``roost policy lint`` prints findings: as text, JSON, SARIF or GitHub annotations, and which findings a baseline
+knows.
 
-Text groups equal findings: what is the same mistake at forty places of a file is told once, with the places.
+Text groups equal findings: the same mistake at forty places of a file is printed once, with the places.
 
-A baseline is a JSON file of findings that are known. They are matched by rule, file, knob and message, without line
-numbers, so that a line above them may come or go; of five equal ones in the baseline five are known, and a sixth is
-new.
+A baseline is a JSON file of known findings. They are matched by rule, file, knob and message, without line numbers, so
+that lines above them may be added or removed; if the baseline has five equal ones, five are known, and a sixth is new.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from roost.cli.terminal import CommandError
 from roost.policy.lint import Finding, Severity, all_rules
 
 FORMATS: Final = ("text", "json", "sarif", "github")
-#: Findings, or groups of equal ones, that are shown as text.
+#: Maximum number of findings, or groups of equal ones, shown as text.
 SHOWN_MAX: Final = 100
-#: Places of equal findings that are named.
+#: Maximum number of places of equal findings that are named.
 PLACES_MAX: Final = 8
 _LEVELS: Final = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "note"}
 _ON_GITHUB: Final = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
-#: Sizes in bytes of a baseline file.
+#: Maximum size of a baseline file, bytes.
 _BASELINE_BYTES_MAX: Final = 64 << 20
 _DIGITS: Final = re.compile(r"(?<=:)\d+(?::\d+)?")
 
@@ -56,7 +56,7 @@ def text_lines(findings: list[Finding]) -> Iterator[str]:
     said = [f"{number} {severity}{'s' * (number != 1)}" for severity, number in counts.items() if number]
     if said:
         fixable = sum(finding.fix is not None for finding in findings)
-        yield ", ".join(said) + (f"; {fixable} can be corrected with --fix" if fixable else "")
+        yield ", ".join(said) + (f"; --fix can correct {fixable}" if fixable else "")
 
 
 def _group_lines(group: list[Finding]) -> Iterator[str]:
@@ -70,7 +70,7 @@ def _group_lines(group: list[Finding]) -> Iterator[str]:
     for why, place in finding.related:
         yield f"    {why}: {place}"
     if finding.witness:
-        yield "    for instance with " + ", ".join(f"{name} = {value}" for name, value in finding.witness)
+        yield "    for example with " + ", ".join(f"{name} = {value}" for name, value in finding.witness)
     yield f"    {finding.remedy}"
     if others:
         lines = ", ".join(str(one.place.line) for one in others[:PLACES_MAX])
@@ -78,7 +78,7 @@ def _group_lines(group: list[Finding]) -> Iterator[str]:
 
 
 def _visible(line: str) -> str:
-    """A line in which what a terminal would obey, and not show, is written as an escape."""
+    """A line in which control characters of a terminal are escaped."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in line)
 
 
@@ -90,7 +90,7 @@ def _short(text: str) -> str:
 
 
 def sarif(findings: Iterable[Finding]) -> dict[str, object]:
-    """The findings as a document of SARIF 2.1.0, the form that code hosts and editors read."""
+    """The findings as a SARIF 2.1.0 document, the format of code hosts and editors."""
     rules = [
         {
             "id": rule.code,
@@ -132,7 +132,7 @@ def _result(one: Finding) -> dict[str, object]:
 
 
 def github_lines(findings: Iterable[Finding]) -> Iterator[str]:
-    """The findings as commands of GitHub's workflows, which shows them beside the lines."""
+    """The findings as GitHub workflow commands, which are shown next to the lines."""
     for one in findings:
         where = [f"file={_property(_relative(one.place.file))}"]
         if one.place.line:
@@ -153,7 +153,7 @@ def _property(text: str) -> str:
 
 
 def _relative(path: str) -> str:
-    """A path as seen from the working directory, if it is below."""
+    """A path relative to the working directory, if it is below it."""
     if not path.startswith("/"):
         return path
     relative = os.path.relpath(path)
@@ -164,7 +164,7 @@ def _relative(path: str) -> str:
 
 
 def _mark(one: Finding) -> tuple[str, str, str, str]:
-    """What makes a finding the same after lines have moved."""
+    """The identity of a finding, independent of line numbers."""
     return one.code, _relative(one.place.file), (one.knob or "").lower(), _DIGITS.sub("", one.message)
 
 
@@ -179,7 +179,7 @@ def baseline(findings: Iterable[Finding]) -> str:
 
 
 def only_new(findings: list[Finding], path: str) -> list[Finding]:
-    """The findings that a baseline file does not know. Raises CommandError."""
+    """The findings that are not in a baseline file. Raises CommandError."""
     known = _known(path)
     new = []
     for one in findings:

@@ -1,4 +1,4 @@
-"""``roost logs``: what jobs have printed: of running ones from their machines, else from their files."""
+"""``roost logs``: the output of jobs: of running ones from their machines, otherwise from their files."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from roost.schedd.status import JobStatus
 from roost.wire.requests import queue
 from roost.wire.requests.verb import Stream
 
-#: More jobs than this are not read at once.
+#: Maximum number of jobs that are read at once.
 JOBS_MAX: Final = 100
-#: First and longest pause between two looks at what jobs print, s.
+#: Minimum and maximum pause between checks for new output, s.
 _FIRST_S: Final = 0.1
 _LONGEST_S: Final = 1.0
 
@@ -66,7 +66,7 @@ def _logs(pool: Pool, args: argparse.Namespace) -> int:
 
 
 def named_jobs(pool: Pool, names: list[str]) -> dict[str, dict[str, Any]]:
-    """The jobs that are named, or are of clusters that are named, to their standing. Raises CommandError."""
+    """The named jobs, or jobs of named clusters, with their standing. Raises CommandError."""
     found: dict[str, dict[str, Any]] = {}
     for name in names:
         if not name.replace(".", "", 1).isdecimal():
@@ -87,7 +87,7 @@ def named_jobs(pool: Pool, names: list[str]) -> dict[str, dict[str, Any]]:
 
 
 def _follow(readers: list[OutputReader], printer: _Printer) -> None:
-    """Print what is new until all jobs have ended."""
+    """Print new output until all jobs have ended."""
     pause_s, left = _FIRST_S, list(readers)
     while left:
         any_new = False
@@ -106,7 +106,7 @@ def _follow(readers: list[OutputReader], printer: _Printer) -> None:
 
 
 class _Printer:
-    """Where streams of jobs go."""
+    """Prints streams of jobs."""
 
     def __init__(self, *, as_json: bool, many: bool, follow: bool) -> None:
         self._as_json = as_json
@@ -114,12 +114,12 @@ class _Printer:
         self._follow = follow
         self._last: tuple[str, str] | None = None
         self._texts: dict[tuple[str, str], bytearray] = {}
-        #: Job to what was said of its waiting; how often each stream began again.
+        #: Job to the last message about its waiting; how often each stream started over.
         self._told: dict[str, str] = {}
         self._began: dict[tuple[str, str], int] = {}
 
     def printed(self, reader: OutputReader, data: bytes) -> None:
-        """A stream has more."""
+        """Print more of a stream."""
         key = reader.job, reader.stream
         if reader.began_again != self._began.get(key, 0):
             self._began[key] = reader.began_again
@@ -143,7 +143,7 @@ class _Printer:
         stream.flush()
 
     def waits(self, reader: OutputReader) -> None:
-        """A stream has nothing new: say once why, if its job does not run."""
+        """Report once why a stream has nothing new, if its job does not run."""
         status = reader.row.get("JobStatus")
         told = ""
         if status == JobStatus.HELD:
@@ -155,7 +155,7 @@ class _Printer:
         self._told[reader.job] = told
 
     def end(self, readers: list[OutputReader]) -> None:
-        """All has been read."""
+        """Finish after everything has been read."""
         if self._as_json and not self._follow:
             print_json(
                 [

@@ -1,6 +1,6 @@
-"""The parsers of `roost`: argparse's, whose refusals say what was probably meant.
+"""The parsers of `roost`: argparse's, with error messages that suggest what was probably meant.
 
-What it does not do: guess. A misspelt command or option is refused; the hint names the nearest one there is.
+They do not guess. A misspelt command or option is refused; the hint names the most similar one.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from roost.cli.terminal import CommandError
 
 _JOB: Final = re.compile(r"[0-9]+(\.[0-9]+)?")
 _SLOT: Final = re.compile(r"slot[0-9]|.+@.", re.IGNORECASE)
-#: How argparse begins its message about arguments that are missing.
+#: The prefix of argparse's message about missing arguments.
 _MISSING: Final = "the following arguments are required"
 
 
@@ -44,7 +44,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def also(parser: argparse.ArgumentParser, action: argparse.Action, name: str) -> None:
-    """Accept a former name of an option, too, which no help and no documentation shows."""
+    """Also accept a former name of an option, which no help and no documentation shows."""
     parser._option_string_actions[name] = action
 
 
@@ -60,7 +60,7 @@ def subparsers_of(parser: argparse.ArgumentParser) -> argparse._SubParsersAction
 
 
 def deepest(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> argparse.ArgumentParser:
-    """The parser of the command that arguments name."""
+    """The parser of the command that the arguments name."""
     for argument in arguments:
         inner = subparsers_of(parser)
         if inner is None:
@@ -70,7 +70,7 @@ def deepest(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> argpar
 
 
 def refusal(parser: argparse.ArgumentParser, unknown: Sequence[str]) -> CommandError:
-    """What to say of arguments that a command does not have."""
+    """The message about arguments that a command does not have."""
     known = [option for action in parser._actions for option in action.option_strings]
     first = next((each for each in unknown if each.startswith("-")), "")
     name = first.partition("=")[0]
@@ -82,8 +82,8 @@ def refusal(parser: argparse.ArgumentParser, unknown: Sequence[str]) -> CommandE
 
 
 def nearest(name: str, names: Iterable[str]) -> str | None:
-    """The known name that is most like an unknown one; None if none is."""
-    # Only after a mistake: what imports it must start at once.
+    """The known name that is most similar to an unknown one; None if none is similar."""
+    # Only after an error: modules that import this must start quickly.
     from difflib import get_close_matches
 
     by_folded = {each.lower(): each for each in names}
@@ -92,7 +92,7 @@ def nearest(name: str, names: Iterable[str]) -> str | None:
 
 
 def meant(name: str, names: Iterable[str]) -> str:
-    """A question after the name that was probably meant, with a blank behind it; empty if there is none."""
+    """A question with the name that was probably meant, followed by a space; empty if there is none."""
     found = nearest(name, names)
     return f"did you mean {found}? " if found else ""
 
@@ -100,7 +100,7 @@ def meant(name: str, names: Iterable[str]) -> str:
 def commands_of(
     parser: argparse.ArgumentParser, words: tuple[str, ...] = ()
 ) -> Iterator[tuple[tuple[str, ...], argparse.ArgumentParser, str]]:
-    """Every command below a parser: its words, its parser, and what it does in a line."""
+    """Every command below a parser: its words, its parser, and its description in one line."""
     inner = subparsers_of(parser)
     if inner is None:
         return

@@ -1,7 +1,7 @@
 """``roost policy``: lint a policy, and list or explain the linter's rules.
 
 `add_parser` adds the command to an argparse parser, `run` carries it out. Exit status of ``lint``: 0 if nothing at or
-above the level was found, 1 if something was, 2 if something could not be read. Nothing is decided here: the room
+above the level was found, 1 if something was, 2 if a file could not be read. Nothing is decided here: the room
 `roost.policy.lint` does.
 """
 
@@ -23,10 +23,21 @@ from roost.cli.lint_output import FORMATS, baseline, github_lines, only_new, sar
 from roost.cli.parsing import also
 from roost.cli.terminal import CommandError, Exit
 from roost.config import Code, check
-from roost.policy.lint import Choice, Finding, Place, Reader, Report, Rule, Severity, all_rules, lint, machine_of
+from roost.policy.lint import (
+    Finding,
+    Reader,
+    Report,
+    Rule,
+    RuleSelection,
+    Severity,
+    SourcePlace,
+    all_rules,
+    lint,
+    machine_of,
+)
 from roost.policy.lint.edits import corrected, difference, edits_by_file
 from roost.policy.lint.pages import page, pages
-from roost.policy.model import Side
+from roost.policy.model import AdKind
 from roost.runtime.files.whole_files import rewrite_whole, write_whole
 from roost.runtime.start_checks import further_problems
 from roost.startd.layout.problems import LayoutCode
@@ -39,44 +50,47 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     _add_lint(commands)
     rules = commands.add_parser("rules", help="the linter's rules", description="List the linter's rules.")
     rules.add_argument("codes", nargs="*", metavar="CODE", help="rules to show in full")
-    rules.add_argument("--json", action="store_true", help="one JSON document")
+    rules.add_argument("--json", action="store_true", help="print one JSON document")
     rules.add_argument("--pages", metavar="DIR", help="write a page for each rule, and an index, into a directory")
 
 
 def _add_lint(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     text = (
-        "Read configuration files and directories in the given order, as one configuration, and say what will not do "
-        "what it seems to say. Files that end in .sub or .submit are submit descriptions. Without a path, check "
+        "Read configuration files and directories in the given order, as one configuration, and report what "
+        "will not act as its author probably intended. Files that end in .sub or .submit are submit "
+        "descriptions. Without a path, check "
         "the configuration of the pool, as `roost up` reads it."
     )
     parser = commands.add_parser("lint", help="check policies for mistakes", description=text)
     parser.add_argument(
         "paths", nargs="*", metavar="PATH", help="file or directory (default: the configuration of the pool)"
     )
-    job = parser.add_argument("--job-ad", metavar="FILE", help="the ad of a job: its attributes count as known")
+    job = parser.add_argument("--job-ad", metavar="FILE", help="ad of a job, whose attributes count as known")
     also(parser, job, "--job")
     slot = parser.add_argument(
         "--slot-ad",
         metavar="FILE",
-        help="the ad of a slot, or the output of `condor_status -long`, whose first ad counts: its attributes are "
-        "known, and the machine has its cores and memory",
+        help="ad of a slot, or output of `condor_status -long`, whose first ad is used: its attributes count "
+        "as known, and the machine is assumed to have its cores and memory",
     )
     also(parser, slot, "--machine")
     parser.add_argument(
-        "--select", action="append", default=[], metavar="CODES", help="only these rules, or groups: RST4"
+        "--select", action="append", default=[], metavar="CODES", help="only these rules or groups, for example RST4"
     )
-    parser.add_argument("--ignore", action="append", default=[], metavar="CODES", help="not these rules, or groups")
+    parser.add_argument(
+        "--ignore", action="append", default=[], metavar="CODES", help="all except these rules or groups"
+    )
     parser.add_argument(
         "--level", choices=[str(one) for one in Severity], default="warning", help="lowest severity shown and counted"
     )
-    parser.add_argument("--fix", action="store_true", help="make the safe corrections, in the files")
-    parser.add_argument("--diff", action="store_true", help="show what --fix would change, and change nothing")
+    parser.add_argument("--fix", action="store_true", help="apply the safe corrections to the files")
+    parser.add_argument("--diff", action="store_true", help="show what --fix would change, without changing it")
     parser.add_argument("--explain", metavar="CODE", help="show the page of a rule")
     condor_version_option(parser)
-    parser.add_argument("--format", choices=FORMATS, default="text", help="form of the findings (default: text)")
+    parser.add_argument("--format", choices=FORMATS, default="text", help="format of the findings (default: text)")
     parser.add_argument("--json", action="store_const", dest="format", const="json", help="the same as --format json")
-    parser.add_argument("--baseline", metavar="FILE", help="leave out the findings that this file knows")
-    parser.add_argument("--write-baseline", metavar="FILE", help="write the findings into a file for --baseline")
+    parser.add_argument("--baseline", metavar="FILE", help="omit the findings listed in this file")
+    parser.add_argument("--write-baseline", metavar="FILE", help="write the findings to a file for --baseline")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -117,9 +131,9 @@ def _rules(args: argparse.Namespace) -> int:
 
 
 def _lint(args: argparse.Namespace) -> int:
-    choice = Choice(select=_codes(args.select), ignore=_codes(args.ignore))
-    given = {side: _ad(path) for side, path in ((Side.JOB, args.job_ad), (Side.MACHINE, args.slot_ad)) if path}
-    slot = given.get(Side.MACHINE)
+    choice = RuleSelection(select=_codes(args.select), ignore=_codes(args.ignore))
+    given = {side: _ad(path) for side, path in ((AdKind.JOB, args.job_ad), (AdKind.MACHINE, args.slot_ad)) if path}
+    slot = given.get(AdKind.MACHINE)
     reader = Reader(condor_version=args.condor_version)
     if slot is not None:
         reader = replace(reader, detected=machine_of(slot))
@@ -147,16 +161,16 @@ def _lint(args: argparse.Namespace) -> int:
         if path not in told:
             print(f"roost policy lint: cannot read {path}", file=sys.stderr)
     if not report.sources and not report.missing:
-        print(f"roost policy lint: there is no file in {', '.join(files.roots)}", file=sys.stderr)
+        print(f"roost policy lint: {', '.join(files.roots)} contains no file", file=sys.stderr)
     if report.missing:
         return Exit.BAD
     return Exit.NO if found else Exit.OK
 
 
 def _in_copy(finding: Finding, files: ConfigFiles) -> Finding:
-    """The finding with the paths of a copy of /etc/condor, where it was found."""
+    """The finding with its original paths in a copy of /etc/condor."""
 
-    def moved(place: Place) -> Place:
+    def moved(place: SourcePlace) -> SourcePlace:
         return replace(place, file=files.path_of(place.file))
 
     fix = finding.fix
@@ -186,25 +200,25 @@ def _write_baseline(path: str, found: list[Finding]) -> None:
     print(f"{path}: {len(found)} finding{'s' * (len(found) != 1)}", file=sys.stderr)
 
 
-def _daemons(report: Report, choice: Choice) -> Iterator[Finding]:
-    """What daemons find wrong when they start, such as slots that no machine can be divided into."""
+def _daemons(report: Report, choice: RuleSelection) -> Iterator[Finding]:
+    """Problems that daemons find when they start, such as slots that no machine can be divided into."""
     if report.config is None or report.config.for_htcondor:
         return
     for one in further_problems(report.config, check(report.config)):
-        # What is a warning of a layout is one for the machine that is assumed.
+        # A warning about a layout is one about the assumed machine.
         if choice.wants(one.code.upper()) and (one.severity is Severity.ERROR or one.code in set(Code)):
             yield Finding(
                 code=one.code,
                 severity=Severity(one.severity),
                 message=one.message,
-                place=Place(one.span.user.file, one.span.user.line),
+                place=SourcePlace(one.span.user.file, one.span.user.line),
                 remedy=one.remedy,
                 knob=one.name,
             )
 
 
 def _codes(given: Iterable[str]) -> tuple[str, ...]:
-    """The codes and beginnings of codes named on the command line; one that no rule has is a slip, never ignored."""
+    """Codes and prefixes of codes on the command line; one that matches no rule is an error, never ignored."""
     codes = tuple([code.strip().upper() for text in given for code in text.split(",") if code.strip()])
     for code in codes:
         if not any(known.startswith(code) for known in _known_codes()):
@@ -217,7 +231,7 @@ def _known_codes() -> list[str]:
 
 
 def _ad(path: str) -> ClassAd:
-    """The first ad of a file: `condor_status -long` parts ads by empty lines."""
+    """The first ad of a file: `condor_status -long` separates ads by empty lines."""
     try:
         text = Path(path).read_text(encoding="utf-8", errors="replace").strip()
     except OSError as error:
@@ -230,7 +244,7 @@ def _ad(path: str) -> ClassAd:
 
 
 def _correct(found: list[Finding], *, write: bool) -> list[Finding]:
-    """Make or show the corrections; gives the findings that are left."""
+    """Make or show the corrections; return the remaining findings."""
     for file, edits in edits_by_file(found).items():
         path = Path(file)
         before = path.read_bytes().decode("utf-8", "surrogateescape")
@@ -241,7 +255,7 @@ def _correct(found: list[Finding], *, write: bool) -> list[Finding]:
             try:
                 rewrite_whole(path, after.encode("utf-8", "surrogateescape"))
             except OSError as error:
-                raise CommandError(f"{file} is left as it was: {error.strerror}") from error
+                raise CommandError(f"{file} is unchanged: {error.strerror}") from error
             print(f"{file}: {done} correction{'s' * (done != 1)}", file=sys.stderr)
         else:
             print(difference(file, before, after), end="")

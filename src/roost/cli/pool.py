@@ -1,7 +1,7 @@
-"""What all commands that talk to a pool have in common: which pool, asking it, and saying what it says.
+"""The common part of all commands that talk to a pool: finding it, making requests, and printing its answers.
 
-A question is one message and its answer; a plain connection is made for it. So commands start at once, and need nothing
-but the state directory's contact file.
+A request is one message and its answer, over a plain connection made for it. Commands therefore start at once, and need
+only the contact file in the state directory.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ class Refused(CommandError):
 
 
 def add_pool_options(parser: argparse.ArgumentParser, *, as_json: bool = True) -> None:
-    """The options that every command of a pool has."""
+    """The options of every command of a pool."""
     parser.add_argument("--home", metavar="DIR", help="state directory of the pool (default: ROOST_HOME)")
     if as_json:
         parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 class Pool(PoolClient):
-    """A running pool, as a command sees it. Raises Refused and CommandError."""
+    """A running pool, for a command. Raises Refused and CommandError."""
 
     error_class = CommandError
     refused_class = Refused
 
     def warn(self, text: str) -> None:
-        """Print it to standard error."""
+        """Print a warning to standard error."""
         complain(f"warning: {text}")
 
 
@@ -56,7 +56,7 @@ def connected(home: Home) -> AbstractContextManager[Pool]:
 
 
 def with_pool(args: argparse.Namespace, work: Callable[[Pool], T]) -> T:
-    """Do something with the pool that the arguments name."""
+    """Run a function with the pool that the arguments name."""
     with connected(Home.find(args.home)) as pool:
         return work(pool)
 
@@ -77,7 +77,9 @@ def table(
     *,
     coloured: frozenset[int] = frozenset(),
 ) -> None:
-    """Print rows under titles; columns in `right` are flush right, those in `coloured` by the meaning of their word."""
+    """Print rows under headings; columns in `right` are right-aligned, those in `coloured` coloured by the meaning of
+    their word.
+    """
     widths = [max(map(len, column)) for column in zip(titles, *rows, strict=True)]
     form = "  ".join(f"{{:{'>' if at in right else '<'}{wide}}}" for at, wide in enumerate(widths)).format
     painting = bool(coloured) and wanted()
@@ -85,13 +87,13 @@ def table(
     write(form(*titles).rstrip() + "\n")
     for row in rows:
         if painting:
-            # The codes count for the width of a column, but take no room: pad before painting.
+            # Escape codes count in a column's width, but take no space: pad before colouring.
             row = [by_meaning(f"{cell:{widths[at]}}") if at in coloured else cell for at, cell in enumerate(row)]
         write(form(*row).rstrip() + "\n")
 
 
 def arguments(row: dict[str, Any]) -> str:
-    """A job's arguments as one would type them; of new-style ones the quoting is undone where it need not be."""
+    """A job's arguments as typed in a shell; new-style quoting is removed where it is not needed."""
     new = row.get("Arguments")
     if not isinstance(new, str):
         return str(row.get("Args") or "")
@@ -121,12 +123,14 @@ def job_name(row: Mapping[str, Any]) -> str:
 
 
 def no_such_job(name: str) -> CommandError:
-    """The error for a job or cluster that neither the queue nor the history has."""
-    return CommandError(f"there is no job {name}, and there was none: `roost queue` and `roost history` list the jobs")
+    """The error for a job or cluster that is in neither the queue nor the history."""
+    return CommandError(
+        f"there is no job {name} in the queue or in the history; `roost queue` and `roost history` list the jobs"
+    )
 
 
 def duration(seconds: float) -> str:
-    """``3+04:05:06``, days left out where there are none."""
+    """``3+04:05:06``, without days if there are none."""
     whole = max(0, int(seconds))
     days, rest = divmod(whole, 86_400)
     clock = f"{rest // 3600:02}:{rest // 60 % 60:02}:{rest % 60:02}"

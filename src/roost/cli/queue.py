@@ -13,9 +13,9 @@ from roost.schedd.status import JobStatus
 from roost.wire.requests import queue
 
 _LETTERS: Final = "?IRXCH>S"
-#: More jobs than this are shown as batches, unless all are asked for.
+#: Maximum number of jobs listed individually, unless all are requested.
 ROWS_MAX: Final = 200
-#: What the listing needs of each job.
+#: The attributes that the listing needs of each job.
 _SHOWN: Final = (
     "ClusterId",
     "ProcId",
@@ -46,14 +46,14 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     add_pool_options(parser)
     parser.add_argument("job", metavar="JOB", nargs="*", help="job (12.0), cluster (12) or user (default: all jobs)")
-    parser.add_argument("--constraint", metavar="EXPR", help="jobs for which this is true")
-    parser.add_argument("--held", action="store_true", help="held jobs with the reasons")
-    parser.add_argument("--running", action="store_true", help="running jobs with their machines")
-    parser.add_argument("--all", action="store_true", help="one line per job, however many there are")
+    parser.add_argument("--constraint", metavar="EXPR", help="only jobs for which EXPR is true")
+    parser.add_argument("--held", action="store_true", help="only held jobs, with their hold reasons")
+    parser.add_argument("--running", action="store_true", help="only running jobs, with their machines")
+    parser.add_argument("--all", action="store_true", help="list jobs individually, however many there are")
     parser.add_argument("--batches", action="store_true", help="batches in any case, also as JSON")
     parser.add_argument("--long", action="store_true", help="whole ads")
     parser.add_argument("-n", "--limit", metavar="N", type=int, default=0, help="at most N jobs")
-    parser.add_argument("--attributes", metavar="NAMES", help="only these attributes, separated by commas")
+    parser.add_argument("--attributes", metavar="NAMES", help="print only these attributes, separated by commas")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -95,7 +95,7 @@ def _choice(args: argparse.Namespace) -> queue.ChosenFields:
 
 
 def chosen(names: list[str], constraint: str | None) -> queue.ChosenFields:
-    """The fields of a request about jobs, clusters and users of these names."""
+    """The fields of a request about jobs, clusters and users with these names."""
     return {
         "jobs": tuple(each for each in names if each[:1].isdigit()),
         "owners": tuple(each for each in names if not each[:1].isdigit()),
@@ -104,7 +104,7 @@ def chosen(names: list[str], constraint: str | None) -> queue.ChosenFields:
 
 
 def print_ads(rows: list[dict[str, Any]]) -> None:
-    """Print ads in old form, an empty line between two."""
+    """Print ads in old form, separated by empty lines."""
     from roost.classad.forms import Form, format_ad
     from roost.wire.ads import ad_from
 
@@ -168,7 +168,7 @@ def _id(row: dict[str, Any]) -> str:
     return f"{row.get('ClusterId', '?')}.{row.get('ProcId', '?')}"
 
 
-#: Minutes since the epoch to text: jobs of one cluster share theirs.
+#: Minutes since the epoch to text: jobs of one cluster have the same.
 _DATES: dict[int, str] = {}
 
 
@@ -204,4 +204,4 @@ def _print_batches(rows: list[dict[str, Any]], name: str) -> None:
     numbers = {JobStatus(number).name.title().replace("_", ""): number for number in JobStatus if number in _SUMMED}
     counts = {int(number): sum(row.get(word, 0) for row in rows) for word, number in numbers.items()}
     left = sum(row["Left"] for row in rows)
-    say(_sums(name, left, counts) + (" (`roost queue --all` lists them one by one)" if left > 1 else ""))
+    say(_sums(name, left, counts) + (" (`roost queue --all` lists them individually)" if left > 1 else ""))

@@ -1,4 +1,4 @@
-"""``roost reconfig``: the daemons of this machine read their configuration again and say what they made of it."""
+"""``roost reconfig``: the daemons of this machine read their configuration again and report the result."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from roost.cli.terminal import CommandError, Exit, complain, say
 from roost.cli.up import master_runs, signal_master
 from roost.runtime.home import Home, HomeError
 
-#: How long daemons are waited for, s.
+#: How long to wait for daemons, s.
 _WAIT_S: Final = 15.0
-_ROLES: Final = ("central", "schedd", "node", "web")
+_ROLES: Final = ("central", "schedd", "node", "web", "registrar")
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add ``reconfig``."""
     parser = subparsers.add_parser(
         "reconfig",
-        help="read the configuration again",
-        description="Let the daemons of this machine read the configuration again. If it has errors, they are "
-        "reported and nothing changes. Slots that are no longer configured vanish once their jobs are gone. Other "
-        "cores, memory or resources of the machine, another NATS server or database need a restart.",
+        help="reread the configuration",
+        description="Make the daemons on this machine reread the configuration. If it has errors, the command reports "
+        "them and nothing changes. Slots that are no longer configured are deleted once their jobs have ended. Changes "
+        "to the machine's cores, memory or resources, the NATS server or the database require a restart.",
     )
     parser.add_argument("--home", metavar="DIR", help="state directory of the pool (default: ROOST_HOME)")
     parser.add_argument("--json", action="store_true", help="print JSON")
@@ -40,28 +40,28 @@ def run(args: argparse.Namespace) -> int:
     else:
         for role, answer in answers.items():
             if answer is None:
-                complain(f"{role} has not answered within {_WAIT_S:g} s: see {home.log / role}.log")
+                complain(f"{role} did not answer within {_WAIT_S:g} s; see {home.log / role}.log")
             elif answer["ok"]:
-                say(f"{role:<8} read the configuration again")
+                say(f"{role:<8} reread the configuration")
                 for note in answer.get("notes", ()):
                     say(f"{'':<8} {note}")
             else:
-                complain(f"{role} keeps its configuration: {answer['text']}")
+                complain(f"{role} keeps its previous configuration: {answer['text']}")
         waiting = dict.fromkeys(name for each in answers.values() if each for name in each.get("restart", ()))
         if waiting:
-            many = "count" if len(waiting) > 1 else "counts"
-            say(f"{', '.join(waiting)} {many} from the next start: `roost down --leave-jobs`, then `roost up`")
+            many = "take" if len(waiting) > 1 else "takes"
+            say(f"{', '.join(waiting)} {many} effect at the next start: `roost down --leave-jobs`, then `roost up`")
     return Exit.OK if all(answer is not None and answer["ok"] for answer in answers.values()) else Exit.BAD
 
 
 def reconfigure(home: Home) -> dict[str, dict[str, Any] | None]:
-    """Let the daemons read the configuration again; what each made of it. Raises CommandError."""
+    """Let the daemons reread the configuration; return the result of each. Raises CommandError."""
     try:
         contact = home.contact()
     except HomeError as error:
         raise CommandError(str(error)) from None
     if not master_runs(contact):
-        raise CommandError(f"no pool runs in {home.path}: its master was killed; `roost up` starts it again")
+        raise CommandError(f"no pool is running in {home.path}: its master was killed; `roost up` restarts it")
     signal_master(home, int(contact["pid"]), 0)
     _check(home, contact)
     running = [role for role in _ROLES if (home.run / f"{role}.pid").exists()]
@@ -71,18 +71,18 @@ def reconfigure(home: Home) -> dict[str, dict[str, Any] | None]:
 
 
 def _check(home: Home, contact: dict[str, Any]) -> None:
-    """What every daemon would refuse is told before any is asked. Raises CommandError."""
+    """Check the configuration for every daemon before any rereads it. Raises CommandError."""
     roots = contact.get("roots")
     config = home.config(tuple(roots) if roots else None, "MASTER")
     if config.errors:
         from roost.config.not_text import joined
 
         text = joined(config.errors, config.dropped)
-        raise CommandError(f"the configuration has errors, and nothing is changed:\n{text}")
+        raise CommandError(f"the configuration has errors; nothing was changed:\n{text}")
 
 
 def _said(home: Home, role: str) -> dict[str, Any] | None:
-    """What a daemon made of its configuration last; None if nothing."""
+    """A daemon's last report about its configuration; None if there is none."""
     try:
         data = json.loads((home.run / f"{role}.configured").read_text())
     except (OSError, ValueError):

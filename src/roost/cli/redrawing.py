@@ -1,4 +1,4 @@
-"""Text that is drawn again and again at the same place of a terminal."""
+"""Text that is redrawn in place on a terminal."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Redrawing:
         self._drawn = 0
 
     def show(self, lines: list[str]) -> None:
-        """Draw these in place of what was drawn before; what the terminal is too low for is left out and counted."""
+        """Draw lines in place of those drawn before; lines that do not fit are left out and counted."""
         room = self._height() - 1
         if len(lines) > room:
             lines = [*lines[: room - 1], f"… and {len(lines) - room + 1} more"]

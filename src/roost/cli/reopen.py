@@ -14,11 +14,12 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser = subparsers.add_parser(
         "reopen",
         help="reopen slots that a failed prolog or epilog has closed",
-        description="Reopen slots that were closed because their prolog or epilog failed: they take jobs again.",
+        description="Reopen slots that were closed because their prolog or epilog failed, so that they accept "
+        "jobs again.",
     )
     add_pool_options(parser)
     parser.add_argument(
-        "slot", metavar="SLOT", help="a slot (slot1@desk, or slot1 of this machine), or a machine for all of its slots"
+        "slot", metavar="SLOT", help="slot (slot1@desk, or slot1 for this machine), or a machine for all of its slots"
     )
 
 
@@ -37,5 +38,5 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print_json({"slots": opened})
     else:
-        say("\n".join(f"{name} takes jobs again" for name in opened) or "none of them was closed")
+        say("\n".join(f"{name} accepts jobs again" for name in opened) or "none of these slots is closed")
     return Exit.OK if opened else Exit.NO

@@ -1,4 +1,4 @@
-"""``roost retry``: run jobs again that did not end well: submitted once more as they were, or released."""
+"""``roost retry``: rerun jobs that did not end successfully: submitted again as they were, or released."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from roost.schedd.status import JobStatus
 from roost.wire.ads import ad_from
 from roost.wire.requests import queue
 
-#: Jobs that are submitted again at once.
+#: Maximum number of jobs that are submitted again at once.
 JOBS_MAX: Final = 10_000
 _WORKFLOW: Final = 7
 
@@ -65,7 +65,7 @@ def _retry(pool: Pool, args: argparse.Namespace) -> dict[str, Any]:
     if not ended and not held:
         raise CommandError(_nothing(there, args))
     ended.sort(key=lambda row: (row["ClusterId"], row["ProcId"]))
-    # What can be refused comes first: nothing is released if the rest is not submitted.
+    # Steps that may be refused come first: nothing is released if the rest is not submitted.
     cluster = _submitted(pool, ended, args.memory) if ended else None
     if held:
         if args.memory is not None:
@@ -82,7 +82,7 @@ def _nothing(there: list[dict[str, Any]], args: argparse.Namespace) -> str:
 
 
 def _submitted(pool: Pool, rows: list[dict[str, Any]], memory_mb: int | None) -> int:
-    """Submit copies of jobs; the number of their cluster. Raises CommandError."""
+    """Submit copies of jobs; return the number of their cluster. Raises CommandError."""
     from roost.runtime.queue.descriptions import submit_context
     from roost.schedd.submit import read_submission
     from roost.schedd.submit.again import plan_of_ads

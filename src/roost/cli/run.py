@@ -1,4 +1,4 @@
-"""``roost run``: run a command as a job, print what it prints while it runs, and end as it ends."""
+"""``roost run``: run a command as a job, print its output while it runs, and exit with its status."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from roost.runtime.queue import descriptions
 from roost.schedd.status import JobStatus
 from roost.wire.requests import queue
 
-#: Exit status of a job that a signal ended, less the signal's number.
+#: Exit status of a job that a signal ended, minus the signal's number.
 _BY_SIGNAL: Final = 128
-#: First and longest pause between two looks at the job, s.
+#: Minimum and maximum pause between checks of the job, s.
 _FIRST_S: Final = 0.05
 _LONGEST_S: Final = 0.5
-#: How long a job waits before its user is told how to find out why, s.
+#: How long a job waits before its user gets a hint how to find out why, s.
 _PATIENT_S: Final = 5.0
 
 
@@ -73,7 +73,7 @@ def run(args: argparse.Namespace) -> int:
         if submission.errors:
             return Exit.BAD
         request = queue.Submit(clusters=tuple(plan.to_data() for plan in submission.clusters))
-        # The process that removes the job with this command finds the pool by it.
+        # The process that removes the job together with this command finds the pool by it.
         os.environ["ROOST_HOME"] = str(home.path)
         return with_pool(args, lambda pool: _run(pool, request))
 
@@ -101,10 +101,10 @@ def _description(args: argparse.Namespace, words: list[str], directory: Path) ->
 
 
 def _program(word: str) -> tuple[str, bool]:
-    """The program of a command, and whether it is taken to the machine."""
+    """The program of a command, and whether it is transferred to the machine."""
     if "/" not in word:
         found = shutil.which(word)
-        # On the machine of the job it may lie elsewhere.
+        # It may be at another path on the job's machine.
         return (found, False) if found else (f"/usr/bin/{word}", False)
     path = Path(word).absolute()
     if not path.is_file():
@@ -141,7 +141,7 @@ def _run(pool: Pool, request: queue.Submit) -> int:
 
 
 def _followed(pool: Pool, job: str) -> int:
-    """Print what a job prints until it has ended; its exit status."""
+    """Print a job's output until it has ended; return its exit status."""
     readers = [OutputReader(pool, job, "out"), OutputReader(pool, job, "err")]
     streams = {"out": sys.stdout, "err": sys.stderr}
     pause_s, told, since = _FIRST_S, "", time.monotonic()
@@ -160,7 +160,7 @@ def _followed(pool: Pool, job: str) -> int:
 
 
 def _tell(reader: OutputReader, told: str, waited_s: float) -> str:
-    """Say why nothing happens, once for each reason; what was said last."""
+    """Report why nothing happens, once for each reason; return the last message."""
     status, text = reader.row.get("JobStatus"), ""
     if status == JobStatus.HELD:
         text = f"job {reader.job} is on hold: {reader.row.get('HoldReason', '')}"

@@ -6,15 +6,15 @@ interpreter, so that several can be used side by side. What is printed is for th
     eval "$(roost shims condor)"             # bash, zsh, sh
     roost shims condor --shell fish | source
     eval "$(roost shims gridengine)"         # Grid Engine's commands, SGE_ROOT and SGE_CELL
-    eval "$(roost shims drmaa)"              # libdrmaa.so, compiled here, and drmaa.h beside it
+    eval "$(roost shims drmaa)"              # libdrmaa.so, compiled here, and drmaa.h next to it
     eval "$(roost shims python)"             # modules: htcondor2, classad2, htcondor, classad, drmaa
     roost shims condor --home /srv/pool --dir /usr/local/lib/roost-condor --path
 
-What finds a pool by ROOST_HOME loses it in services that clean the environment. With ``--home`` the scripts and modules
-name a state directory themselves, which counts where ROOST_HOME is not set.
+Services that clean the environment lose ROOST_HOME, and with it the pool. With ``--home`` the scripts and modules
+contain a state directory, which is used if ROOST_HOME is not set.
 
-Modules are packages that pass on what is in `roost.compat`; beside them is a link to this copy of Roost and to nothing
-else, so that any interpreter of a version that Roost runs on can import them.
+Modules are packages that re-export the contents of `roost.compat`; next to them is a link to this copy of Roost only,
+so that any interpreter of a supported version can import them.
 
 A script names the interpreter and the copy of Roost that wrote it; nothing needs to be installed or activated.
 """
@@ -42,19 +42,19 @@ class Kind(NamedTuple):
     """A family of commands."""
 
     help: str
-    #: The variable that leads to the directory.
+    #: The variable to which the directory is added.
     variable: str = "PATH"
 
 
 KINDS: Final = {
-    "drmaa": Kind("the C library of DRMAA, built with the compiler of this machine", variable="LD_LIBRARY_PATH"),
+    "drmaa": Kind("the DRMAA C library, built with this machine's compiler", variable="LD_LIBRARY_PATH"),
     "condor": Kind("HTCondor's commands: condor_submit, condor_q, …"),
     "gridengine": Kind("Grid Engine's commands: qsub, qstat, …, with SGE_ROOT and SGE_CELL"),
     "python": Kind(
         "Python modules: HTCondor's htcondor2, classad2, htcondor and classad, and drmaa", variable="PYTHONPATH"
     ),
 }
-#: Name of a module to what it passes on.
+#: Name of a module to the module that it re-exports.
 MODULES: Final = {
     "classad": "roost.compat.classad1",
     "classad2": "roost.compat.classad2",
@@ -74,7 +74,7 @@ MODULES: Final = {
     "htcondor2.personal": "roost.compat.htcondor2.personal",
 }
 
-#: A module that passes on another: names are looked up when they are asked for, for so does the other.
+#: A module that re-exports another: names are looked up on access, as the other does.
 _PASSING_ON: Final = '''\
 """Written by `roost shims`: passes on {real}."""
 
@@ -96,18 +96,16 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser = subparsers.add_parser(
         "shims",
         help="put another system's commands on the PATH",
-        description="Write another system's commands as small scripts and print what makes a shell find them: "
-        'eval "$(roost shims condor)".',
+        description="Write small scripts named like another system's commands, and print the shell commands that put "
+        'them on the PATH: eval "$(roost shims condor)".',
     )
     parser.add_argument(
         "kind", choices=list(KINDS), help=" · ".join(f"{name}: {kind.help}" for name, kind in KINDS.items())
     )
     parser.add_argument("--shell", choices=_SHELLS, help="shell to print for (default: that of SHELL, else sh)")
-    parser.add_argument("--dir", metavar="DIR", help="where the scripts are written (default: below ~/.cache)")
-    parser.add_argument(
-        "--home", metavar="DIR", help="state directory of the pool that they ask where ROOST_HOME is not set"
-    )
-    parser.add_argument("--path", action="store_true", help="print the directory alone")
+    parser.add_argument("--dir", metavar="DIR", help="directory to write the scripts to (default: below ~/.cache)")
+    parser.add_argument("--home", metavar="DIR", help="state directory of the pool to use where ROOST_HOME is not set")
+    parser.add_argument("--path", action="store_true", help="print only the directory")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -115,7 +113,7 @@ def run(args: argparse.Namespace) -> int:
     home = str(Path(args.home).expanduser().absolute()) if args.home else ""
     if home and args.kind in ("drmaa", "gridengine"):
         raise CommandError(
-            f"shims {args.kind} takes no --home: set ROOST_HOME, which "
+            f"shims {args.kind} does not accept --home; set ROOST_HOME, which "
             + ("the library reads" if args.kind == "drmaa" else "leads to SGE_ROOT")
         )
     directory = Path(args.dir).expanduser().absolute() if args.dir else default_directory(args.kind, home)
@@ -150,7 +148,7 @@ def _commands(kind: str) -> dict[str, str]:
 
 
 def _script_of(kind: str, name: str) -> str:
-    """What the script of a command of another system does."""
+    """The script of a command of another system."""
     return f"from roost.cli.{kind}.entry import run_and_leave\nrun_and_leave({name!r}, sys.argv[1:])\n"
 
 
@@ -164,7 +162,7 @@ def _gridengine(shell: str) -> list[str]:
 
 
 def assignment(shell: str, variable: str, value: str) -> str:
-    """What a shell has to evaluate so that an exported variable has a value."""
+    """The shell code that exports a variable with a value."""
     quoted = shlex.quote(value)
     if shell == "fish":
         return f"set -gx {variable} {quoted};"
@@ -175,7 +173,7 @@ def assignment(shell: str, variable: str, value: str) -> str:
 
 
 def default_directory(kind: str, home: str = "") -> Path:
-    """Where the scripts of this version, this interpreter and this copy of Roost are, those for one pool apart."""
+    """The directory of the scripts for this version, interpreter and copy of Roost; separate for a single pool."""
     base = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser()
     mark = hashlib.sha256(f"{sys.executable}\0{package_parent()}".encode()).hexdigest()[:8]
     pool = f"-{hashlib.sha256(home.encode()).hexdigest()[:8]}" if home else ""
@@ -188,14 +186,14 @@ def _finding(home: str) -> str:
 
 
 def write_commands(directory: Path, commands: dict[str, str], home: str = "") -> None:
-    """Write scripts into a directory; what is there already stays as it is. Raises OSError."""
+    """Write scripts into a directory; existing ones stay as they are. Raises OSError."""
     directory.mkdir(parents=True, exist_ok=True)
     for name, body in commands.items():
         write_script(directory / name, script(_finding(home) + body, "`roost shims`"), mode=0o755)
 
 
 def write_modules(directory: Path, home: str = "") -> None:
-    """Write packages into a directory, and beside them the link to this copy of Roost. Raises OSError."""
+    """Write packages into a directory, and next to them the link to this copy of Roost. Raises OSError."""
     for name, real in MODULES.items():
         package = directory.joinpath(*name.split("."))
         package.mkdir(parents=True, exist_ok=True)
@@ -217,7 +215,7 @@ def _shell() -> str:
 
 
 def words(shell: str, variable: str, directory: str) -> str:
-    """What a shell has to evaluate so that a directory comes first in a variable."""
+    """The shell code that puts a directory first in a variable."""
     quoted = shlex.quote(directory)
     if shell == "fish":
         return f"if not contains -- {quoted} ${variable}; set -gx {variable} {quoted} ${variable}; end"

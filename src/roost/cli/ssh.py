@@ -1,4 +1,4 @@
-"""``roost ssh``: a shell, or a command, beside a running job. No ssh is involved."""
+"""``roost ssh``: a shell, or a command, alongside a running job. No ssh is involved."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     """Add ``ssh``."""
     parser = subparsers.add_parser(
         "ssh",
-        help="open a shell beside a running job",
+        help="open a shell alongside a running job",
         description="Open a shell on the machine of a running job, in its scratch directory, with its environment and "
         "within its limits; or run a command there. The exit status is that of the shell or command.",
     )
@@ -27,15 +27,15 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def run(args: argparse.Namespace) -> int:
     """Run ``ssh``."""
-    from roost.cli.condor.asking import Place
+    from roost.cli.condor.asking import DaemonLocation
     from roost.cli.condor.errors import ToolError
-    from roost.cli.condor.ssh_to_job import Wanted, own_shells, session
+    from roost.cli.condor.ssh_to_job import SshRequest, own_shells, session
 
     job, _ = with_pool(args, lambda pool: job_ad(pool, args.job))
-    # The process that ends the session with this command finds the pool by it, too.
+    # The process that ends the session together with this command finds the pool by it, too.
     os.environ["ROOST_HOME"] = str(Home.find(args.home).path)
     words = tuple(args.words[1:] if args.words[:1] == ["--"] else args.words)
     try:
-        return session(Place(), Wanted(job, words, shells=own_shells(), auto_retry=args.wait_for_start))
+        return session(DaemonLocation(), SshRequest(job, words, shells=own_shells(), auto_retry=args.wait_for_start))
     except ToolError as error:
         raise CommandError(str(error).removeprefix("ERROR: ")) from None

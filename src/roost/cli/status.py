@@ -1,4 +1,4 @@
-"""``roost status``: the machines of the pool, what they do, and which daemons run here."""
+"""``roost status``: the machines of the pool, their activities, and the daemons on this machine."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from roost.cli.up import daemon_of
 from roost.runtime.home import Home, HomeError
 from roost.wire.requests import central
 
-#: What the listing needs of each slot.
+#: The attributes that the listing needs of each slot.
 _SHOWN: Final = (
     "Name", "Machine", "OpSys", "Arch", "State", "Activity", "LoadAvg", "Cpus", "Memory", "EnteredCurrentActivity",
     "RemoteOwner", "SlotBrokenReason", "SlotLeavingReason", "MachineProblem", "StarterJobState",
 )  # fmt: skip
-#: Attributes of a slot that takes no jobs, each with the reason.
+#: Attributes of a slot that accepts no jobs, with the reason.
 _CLOSED: Final = ("SlotBrokenReason", "SlotLeavingReason", "MachineProblem")
 #: StarterJobState while a starter evicts its job.
 EVICTING: Final = ("Vacating", "Killing")
-#: How many slots that take no jobs are named below the listing.
+#: Maximum number of slots that accept no jobs and are named below the listing.
 _CLOSED_MAX: Final = 5
 _ROLES: Final = ("central", "schedd", "node")
 
@@ -35,9 +35,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     add_pool_options(parser)
     parser.add_argument("slot", metavar="SLOT", nargs="*", help="slots or machines (default: all)")
-    parser.add_argument("--constraint", metavar="EXPR", help="slots for which this is true")
+    parser.add_argument("--constraint", metavar="EXPR", help="only slots for which EXPR is true")
     parser.add_argument("--long", action="store_true", help="whole ads")
-    parser.add_argument("--daemons", action="store_true", help="the daemons on this machine")
+    parser.add_argument("--daemons", action="store_true", help="show the daemons on this machine")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -63,14 +63,14 @@ def run(args: argparse.Namespace) -> int:
 
 def _nothing(args: argparse.Namespace) -> str:
     if args.slot:
-        return f"there is no slot or machine {' or '.join(args.slot)}: `roost status` lists them all"
+        return f"there is no slot or machine {' or '.join(args.slot)}; `roost status` lists all of them"
     if args.constraint:
         return "no slot matches"
-    return "there is no slot in the pool yet; `roost status --daemons` shows what runs"
+    return "the pool has no slots yet; `roost status --daemons` shows which daemons are running"
 
 
 def _is_meant(row: dict[str, Any], names: list[str]) -> bool:
-    """Whether a slot is one of those named: by itself, by its machine, or as slot1 for that slot of any machine."""
+    """Whether a slot is selected: by its name, by its machine, or as slot1 for that slot of any machine."""
     name, machine = str(row.get("Name", "")).lower(), str(row.get("Machine", "")).lower()
     return not names or not {name, machine, name.partition("@")[0]}.isdisjoint(each.lower() for each in names)
 
@@ -102,11 +102,11 @@ def _show(rows: list[dict[str, Any]]) -> None:
     if closed:
         more = f" and {len(closed) - _CLOSED_MAX} more" if len(closed) > _CLOSED_MAX else ""
         names = ", ".join(closed[:_CLOSED_MAX])
-        say(f"Closed to new jobs: {names}{more}; `roost explain slot {closed[0]}` says why")
+        say(f"Closed to new jobs: {names}{more}; `roost explain slot {closed[0]}` explains why")
 
 
 def _activity(row: dict[str, Any]) -> str:
-    """What a slot does; where its starter evicts the job by its own policy, the phase of that, too."""
+    """The activity of a slot; if its starter evicts the job by its own policy, with the phase of that."""
     activity, phase = str(row.get("Activity", "")), row.get("StarterJobState")
     return f"{activity}/{phase}" if phase in EVICTING else activity
 
@@ -129,7 +129,7 @@ def _daemons(args: argparse.Namespace) -> int:
     shortcomings = {role: text for role in roles if found[role] and (text := home.shortcoming(role))}
     full = home.full()
     if full:
-        # What daemons have to say of it, they could not write down.
+        # Daemons could not save their reports about it.
         problems = {role: problems.get(role, full) for role in roles if role in problems or found[role]}
     stopped = _stopped({role: found[role] for role in roles} | _others(home, contact))
     problems |= stopped
@@ -137,7 +137,7 @@ def _daemons(args: argparse.Namespace) -> int:
         notes = {"problems": problems, "shortcomings": shortcomings}
         print_json(found | {name: texts for name, texts in notes.items() if texts})
     elif not any(found[role] for role in roles):
-        raise CommandError(f"no pool runs in {home.path}: start one with `roost up`")
+        raise CommandError(f"no pool is running in {home.path}; start one with `roost up`")
     else:
         for role in roles:
             say(f"{role:<8} {f'runs, pid {found[role]}' if found[role] else 'does not run'}")
@@ -146,12 +146,12 @@ def _daemons(args: argparse.Namespace) -> int:
                     say(f"         {texts[role]}")
         for name in sorted(stopped.keys() - set(roles)):
             say(f"{name:<8} {stopped[name]}")
-        say(f"state is in {home.path}, logs are in {home.log}")
+        say(f"state directory: {home.path}; logs: {home.log}")
     return Exit.OK if running and not problems else Exit.NO
 
 
 def _others(home: Home, contact: dict[str, Any] | None) -> dict[str, Any]:
-    """The processes of a pool beside its daemons, by what they are."""
+    """The processes of a pool besides its daemons, by kind."""
     found = {} if contact is None else {"master": contact.get("pid", 0)}
     for path in (home.run / "nats" / "ports").glob("nats-server_*.ports"):
         number = path.stem.rpartition("_")[2]
@@ -160,14 +160,14 @@ def _others(home: Home, contact: dict[str, Any] | None) -> dict[str, Any]:
 
 
 def _stopped(processes: dict[str, Any]) -> dict[str, str]:
-    """Which of these processes a signal has stopped, so that their requests stay without an answer, and the remedy."""
+    """Which of these processes a signal has stopped, so that they do not answer requests, and the remedy."""
     from roost.runtime.processes.shepherd.processes import look
 
     found = {}
     for name, pid in processes.items():
         seen = look(pid) if pid else None
         if seen is not None and seen.is_stopped:
-            found[name] = f"stopped by a signal, answers nothing; `kill -CONT {pid}` continues it"
+            found[name] = f"stopped by a signal and not responding; `kill -CONT {pid}` resumes it"
     return found
 
 

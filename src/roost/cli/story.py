@@ -1,6 +1,6 @@
 """``roost story job ID`` and ``roost story slot NAME``: what has happened, in order, with the reasons.
 
-`roost.runtime.asking` gathers what is known, and `roost.explain.story` puts it in order; this module prints it.
+`roost.runtime.asking` collects the data, `roost.explain.story` sorts it, and this module prints it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,12 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     slot.add_argument("name", metavar="SLOT", help="slot (slot1@host, or slot1 on this machine), or a machine")
     for each in (job, slot):
         each.add_argument(
-            "-n", "--limit", metavar="N", type=int, default=200, help="the last N events; 0 for all (default: 200)"
+            "-n",
+            "--limit",
+            metavar="N",
+            type=int,
+            default=200,
+            help="show only the last N events; 0 for all (default: 200)",
         )
 
 

@@ -1,4 +1,4 @@
-"""``roost submit``: read a submit description and hand its jobs to the queue."""
+"""``roost submit``: read a submit description and submit its jobs to the queue."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from roost.config import Config
     from roost.schedd.submit import Submission, SubmitContext
 
-#: Jobs that a dry run shows in its table.
+#: Number of jobs that a dry run shows in its table.
 _TABLE_ROWS_MAX: Final = 50
 
 
@@ -34,11 +34,13 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     add_pool_options(parser)
     parser.add_argument("file", metavar="FILE", nargs="?", default="-", help="submit description; - for standard input")
-    parser.add_argument("assignment", metavar="NAME=VALUE", nargs="*", help="an assignment, read before the file")
+    parser.add_argument("assignment", metavar="NAME=VALUE", nargs="*", help="assignment, read before the file")
     parser.add_argument(
-        "-a", "--append", metavar="LINE", action="append", default=[], help="a line read before each queue statement"
+        "-a", "--append", metavar="LINE", action="append", default=[], help="line to insert before each queue statement"
     )
-    parser.add_argument("-q", "--queue", metavar="STATEMENT", help="what follows 'queue' where the file has none")
+    parser.add_argument(
+        "-q", "--queue", metavar="STATEMENT", help="arguments of 'queue' if the file has no queue statement"
+    )
     parser.add_argument("--dry-run", action="store_true", help="show the jobs in a table, and submit nothing")
     parser.add_argument("--long", action="store_true", help="with --dry-run, print the jobs' ads")
     parser.add_argument("--wait", action="store_true", help="wait until the jobs have left the queue")
@@ -49,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
     submission = _read(args)
     from roost.config.not_text import shown
 
-    # What keeps it from being submitted comes first, and is not lost among warnings.
+    # Errors that prevent submission come first, so that they are not lost among warnings.
     warnings = [each for each in submission.findings if each not in submission.errors]
     for line in shown([*submission.errors, *warnings], submission.dropped):
         complain(line)
@@ -81,7 +83,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def pool_config(home: Home, contact: dict[str, Any]) -> Config | None:
-    """The pool's configuration, its mistakes told; None where there is none."""
+    """The pool's configuration, after reporting its errors; None if there is none."""
     config = descriptions.pool_config(home, contact)
     from roost.config.not_text import shown
 
@@ -132,7 +134,7 @@ def _show_table(ads: list[ClassAd]) -> None:
         table(rows, [*titles, "OUTPUT", "COMMAND"], right)
 
 
-#: Titles of the table to the attribute, its unit's name, and how many of the attribute's units that is.
+#: Headings of the table to the attribute, the displayed unit, and its size in the attribute's unit.
 _REQUESTS: Final = {
     "CPUS": ("RequestCpus", "", 1), "MEMORY": ("RequestMemory", " MB", 1), "DISK": ("RequestDisk", " MB", 1024),
     "GPUS": ("RequestGPUs", "", 1),
@@ -168,7 +170,7 @@ def _read(args: argparse.Namespace) -> Submission:
 
 
 def _description_text(file: str) -> str:
-    """The text of a description, cut one character beyond the limit: a device or a pipe may never end."""
+    """The text of a description, truncated one character beyond the limit: a device or a pipe may never end."""
     from roost.config.limits import DEFAULT_LIMITS
 
     most = DEFAULT_LIMITS.file_chars_max + 1

@@ -1,6 +1,6 @@
-"""The edge of every command: streams, messages, exit codes. No exception leaves `guarded` as a traceback.
+"""Streams, messages and exit statuses of every command. No exception leaves `guarded` as a traceback.
 
-Text goes out as UTF-8 whatever the locale says, and bytes that are not UTF-8 go out as they came in.
+Output is UTF-8 whatever the locale, and bytes that are not UTF-8 are written unchanged.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from typing import Final
 
 
 class Exit(IntEnum):
-    """What a command says about its end; other numbers are never used."""
+    """The exit statuses of commands; other numbers are never used."""
 
     OK = 0
-    #: The question was answered with no: not true, no match.
+    #: The answer is no: not true, no match.
     NO = 1
     #: Bad usage or bad input; the message is on standard error.
     BAD = 2
     #: An internal error: a bug in Roost.
     INTERNAL = 3
-    #: Ended by Ctrl-C, or by SIGTERM where something has to be taken down.
+    #: Ended by Ctrl-C, or by SIGTERM if something has to be cleaned up.
     INTERRUPTED = 130
     #: The reader of the output is gone.
     BROKEN_PIPE = 141
@@ -39,10 +39,10 @@ _TRACEBACK_VARIABLE: Final = "ROOST_TRACEBACK"
 
 
 def guarded(run: Callable[[], int], *, prefix: str = "roost", bad: int = Exit.BAD) -> int:
-    """Call `run`; every exception becomes a message and an exit code.
+    """Call `run`; every exception becomes a message and an exit status.
 
-    `prefix` and `bad` are what messages begin with and the exit code of bad input: commands that stand in for another
-    system's have those of that system.
+    `prefix` and `bad` are the prefix of messages and the exit status for bad input: replacements of another system's
+    commands use those of that system.
     """
     _prepare_streams()
     try:
@@ -72,7 +72,7 @@ def _ended_by(error: Exception, prefix: str, bad: int) -> int:
 
 
 def complain(message: str, prefix: str = "roost") -> None:
-    """Write a message to standard error; what a terminal would take for orders is made visible."""
+    """Write a message to standard error; control characters are made visible."""
     sys.stdout.flush()
     shown = "".join(c if c.isprintable() or c in "\n\t" else "\ufffd" for c in message)
     sys.stderr.write(f"{prefix}: {shown}\n")
@@ -85,7 +85,7 @@ def say(text: str) -> None:
 
 
 def width() -> int:
-    """Columns that output may use; 100 if neither COLUMNS nor a terminal says."""
+    """The width available for output, in columns; 100 if neither COLUMNS nor a terminal says."""
     columns = os.environ.get("COLUMNS", "")
     if columns.isdigit() and int(columns) >= 20:
         return int(columns)
@@ -122,7 +122,7 @@ def _described(error: OSError) -> str:
 
 
 def _unexpected(error: Exception, prefix: str, bad: int) -> int:
-    # Programs and people that call us must be able to rely on the form of our messages.
+    # Programs and people that call Roost must be able to rely on the form of its messages.
     from roost.classad.errors import ParseError
 
     if isinstance(error, ParseError):
@@ -133,15 +133,15 @@ def _unexpected(error: Exception, prefix: str, bad: int) -> int:
         traceback.print_exc()
     _failed(
         f"internal error: {type(error).__name__}: {error}\n"
-        f"    hint: this is a bug in Roost; {_TRACEBACK_VARIABLE}=1 shows where it is; please report it",
+        f"    hint: this is a bug in Roost; {_TRACEBACK_VARIABLE}=1 shows where it occurred; please report it",
         prefix,
         bad,
     )
-    # Other systems' commands have one status for all that goes wrong; some others mean something there.
+    # Other systems' commands have one status for all failures; some other numbers have a meaning there.
     return Exit.INTERNAL if bad == Exit.BAD else bad
 
 
 def _silence_stdout() -> None:
-    """Keep the interpreter from writing what is left to a closed pipe when it ends."""
+    """Keep the interpreter from writing remaining output to a closed pipe when it exits."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

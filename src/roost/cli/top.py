@@ -1,4 +1,4 @@
-"""``roost top``: what running jobs use of what they requested, the greediest first, drawn again and again."""
+"""``roost top``: the usage of running jobs compared with their requests, heaviest first, redrawn repeatedly."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SHOWN: Final = (
 _RUNNING: Final = "JobStatus == 2 || JobStatus == 6 || JobStatus == 7"
 _TITLES: Final = ("ID", "OWNER", "TIME", "CPU", "OF", "MEMORY", "OF", "DISK", "HOST", "NAME")
 _RIGHT: Final = frozenset((0, 2, 3, 4, 5, 6, 7))
-#: A share of what was requested from which on it is shown in red.
+#: The fraction of a request from which on it is shown in red.
 _NEAR: Final = 0.9
 _SORTS: Final[dict[str, Callable[[dict[str, Any]], float]]] = {
     "cpu": lambda row: _number(row, "CpusUsage"),
@@ -46,7 +46,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("--sort", choices=tuple(_SORTS), default="cpu", help="what comes first (default: cpu)")
     parser.add_argument("-n", "--limit", metavar="N", type=int, default=0, help="at most N jobs")
     parser.add_argument("--once", action="store_true", help="show it once")
-    parser.add_argument("--interval", metavar="SECONDS", type=float, help="time between two (default: 2)")
+    parser.add_argument("--interval", metavar="SECONDS", type=float, help="time between updates (default: 2)")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -1,4 +1,4 @@
-"""``roost up``: start the daemons of this machine, in the foreground until they are told to end."""
+"""``roost up``: start the daemons of this machine, in the foreground until they are stopped."""
 
 from __future__ import annotations
 
@@ -25,8 +25,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser = subparsers.add_parser(
         "up",
         help="start a pool on this machine",
-        description="Start the daemons of this machine: a pool of its own unless the configuration says otherwise. "
-        "Everything it keeps is in one directory. Ctrl-C ends it: running jobs get their time to end.",
+        description="Start the daemons of this machine, which form a pool of their own unless the "
+        "configuration says otherwise. The pool keeps all of its state in one directory. Ctrl-C stops the "
+        "pool; running jobs get time to end.",
     )
     parser.add_argument("--home", metavar="DIR", help="state directory of the pool (default: ROOST_HOME)")
     parser.add_argument(
@@ -36,8 +37,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         action="append",
         help="file or directory of configuration (default: roost.config in the state directory)",
     )
-    parser.add_argument("-d", "--detach", action="store_true", help="go to the background once the pool is ready")
-    parser.add_argument("--json", action="store_true", help="with --detach: print JSON")
+    parser.add_argument("-d", "--detach", action="store_true", help="run in the background once the pool is ready")
+    parser.add_argument("--json", action="store_true", help="with --detach, print JSON")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -55,13 +56,13 @@ def run(args: argparse.Namespace) -> int:
 
     def ready(warning: str) -> None:
         _warn(home, warning)
-        say(f"pool in {home.path} is up; Ctrl-C ends it")
+        say(f"pool in {home.path} is up; Ctrl-C stops it")
 
     return run_foreground(home, roots, ready)
 
 
 def _warn(home: Home, warning: str) -> None:
-    """What the daemons wait for, and what they work without."""
+    """Report what the daemons wait for, and what they work without."""
     for text in (warning, home.shortcoming("node")):
         if text:
             complain(f"warning: {text}")
@@ -70,11 +71,11 @@ def _warn(home: Home, warning: str) -> None:
 def run_foreground(
     home: Home, roots: tuple[str, ...] | None, ready: Callable[[str], None], *, detached: bool = False
 ) -> int:
-    """Run the pool until it is told to end. Raises CommandError.
+    """Run the pool until it is stopped. Raises CommandError.
 
     `ready` is called once the daemons work, with "", or with what they wait for. A process that is not `detached`
-    belongs to what has started it, such as a service: it says so in the file `foreground`, and begins anew in place
-    when it ends and the file `again` is there.
+    belongs to the process that started it, such as a service: the file `foreground` records that, and it restarts in
+    place when it ends and the file `again` exists.
     """
     from roost.config import ConfigError
     from roost.runtime.bus.server import ServerFailed
@@ -95,6 +96,11 @@ def run_foreground(
         from roost.api import daemon as web_daemon
 
         makers["web"] = web_daemon.make
+
+    if home.authority.is_dir():
+        from roost.runtime.registrar import daemon as registrar_daemon
+
+        makers["registrar"] = registrar_daemon.make
 
     def tell(line: str) -> None:
         say(line)
@@ -125,12 +131,12 @@ def run_foreground(
 
 
 def foreground_of(home: Home) -> Path:
-    """The file that has the number of a master that runs in the foreground."""
+    """The file with the pid of a master that runs in the foreground."""
     return home.run / "foreground"
 
 
 def again_of(home: Home) -> Path:
-    """The file that asks such a master to begin anew when it ends."""
+    """The file that asks such a master to start over when it ends."""
     return home.run / "again"
 
 
@@ -140,12 +146,14 @@ def _told(home: Home, *, as_json: bool) -> int:
         told = {"home": str(home.path), **{name: contact[name] for name in ("pid", "pool", "schedd", "node")}}
         sys.stdout.write(json.dumps(told, indent=2) + "\n")
     else:
-        say(f"pool in {home.path} is up; `roost down` ends it")
+        say(f"pool in {home.path} is up; `roost down` stops it")
     return Exit.OK
 
 
 def start_detached(home: Home, roots: tuple[str, ...] | None) -> str:
-    """Start the pool in a process of its own, and wait until it is ready; what it waits for. Raises CommandError."""
+    """Start the pool in a separate process, and wait until it is ready; return what it waits for. Raises
+    CommandError.
+    """
     reader, writer = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -171,27 +179,28 @@ def start_detached(home: Home, roots: tuple[str, ...] | None) -> str:
         finally:
             os._exit(status)
     os.close(writer)
-    # One piece is all there is to read: the daemons, too, hold the other end.
+    # Only one piece can be read: the daemons hold the other end, too.
     text = os.read(reader, 65536)
     os.close(reader)
     if text[:1] != b"1":
-        raise CommandError(text.decode(errors="replace") or f"the pool does not start: see {home.log / 'master.log'}")
+        raise CommandError(text.decode(errors="replace") or f"the pool did not start; see {home.log / 'master.log'}")
     return text[1:].decode(errors="replace")
 
 
 def alive(pid: int) -> bool:
-    """Whether a process is there."""
+    """Whether a process exists."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
     except PermissionError:
         return True
-    return not _is_zombie(pid)
+    seen = look(pid)
+    return seen is not None and not seen.is_dead
 
 
 def master_runs(contact: dict[str, Any]) -> bool:
-    """Whether the master that wrote a contact file runs: another process may have its number by now."""
+    """Whether the master that wrote a contact file is running: another process may have its number by now."""
     pid, began = int(contact["pid"]), int(contact.get("began", 0))
     if not began:
         return alive(pid)
@@ -201,7 +210,7 @@ def master_runs(contact: dict[str, Any]) -> bool:
 def daemon_of(home: Home, contact: dict[str, Any] | None, role: str) -> int:
     """The process of a daemon; 0 if it does not run. Raises PermissionError.
 
-    It is a child of the master that wrote `contact`: another process may have the number of one that was killed.
+    It is a child of the master that wrote `contact`: another process may have the number of a killed one.
     """
     try:
         pid = int((home.run / f"{role}.pid").read_text())
@@ -216,7 +225,9 @@ def daemon_of(home: Home, contact: dict[str, Any] | None, role: str) -> int:
 
 
 def signal_master(home: Home, pid: int, number: int) -> None:
-    """Send the master of a pool a signal, 0 to see whether one may. Raises CommandError if it is another user's."""
+    """Send a signal to the master of a pool, 0 to check permission. Raises CommandError if it belongs to another
+    user.
+    """
     try:
         os.kill(pid, number)
     except PermissionError:
@@ -226,7 +237,7 @@ def signal_master(home: Home, pid: int, number: int) -> None:
 
 
 def owner_of(pid: int) -> str:
-    """The name of who runs a process; its number where it has none."""
+    """The name of a process's user; the id if it has no name."""
     import pwd
 
     try:
@@ -238,15 +249,8 @@ def owner_of(pid: int) -> str:
         return f"user {uid}"
 
 
-def _is_zombie(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
-    except (OSError, IndexError):
-        return False
-
-
 def wait_gone(pid: int, timeout_s: float | None) -> bool:
-    """Wait for a process that is not our child to end."""
+    """Wait until a process that is not a child of this one has ended."""
     until = None if timeout_s is None else time.monotonic() + timeout_s
     pause = threading.Event()
     while alive(pid):

@@ -1,4 +1,4 @@
-"""``roost userprio``: users' priorities and what they use; administrators change them."""
+"""``roost userprio``: users' priorities and usage, with changes by administrators."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from roost.cli.terminal import CommandError, Exit, complain, say
 from roost.wire.requests import central
 from roost.wire.structs import data_of
 
-#: Option to the request that it makes.
-_DEEDS: Final[dict[str, central.UserAction]] = {
+#: Option to its request.
+_ACTIONS: Final[dict[str, central.UserAction]] = {
     "set_factor": "set-factor", "unset_factor": "set-factor", "set_priority": "set-priority", "reset": "reset",
     "floor": "set-bounds", "ceiling": "set-bounds",
 }  # fmt: skip
@@ -22,29 +22,31 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser = subparsers.add_parser(
         "userprio",
         help="show or change users' priorities",
-        description="Show the users of the pool with their priorities (the lower number goes first) and their use.",
+        description="Show the users of the pool with their priorities (the lowest value goes first) and their usage.",
     )
     add_pool_options(parser)
-    parser.add_argument("user", metavar="USER", nargs="*", help="users, as in ann@example.org (default: all)")
-    deeds = parser.add_mutually_exclusive_group()
-    deeds.add_argument("--set-factor", metavar="N", type=float, help="give the user this priority factor, 1 or more")
-    deeds.add_argument("--set-priority", metavar="N", type=float, help="set the user's real priority, 0.5 or more")
-    deeds.add_argument("--unset-factor", action="store_true", help="use the configuration's factor again")
-    parser.add_argument("--floor", metavar="N", type=float, help="weight of slots that the user gets before fair share")
-    parser.add_argument("--ceiling", metavar="N", type=float, help="weight of slots that the user never exceeds")
-    deeds.add_argument("--reset", action="store_true", help="forget what the user has used")
+    parser.add_argument("user", metavar="USER", nargs="*", help="users, for example ann@example.org (default: all)")
+    actions = parser.add_mutually_exclusive_group()
+    actions.add_argument("--set-factor", metavar="N", type=float, help="give the user this priority factor, 1 or more")
+    actions.add_argument("--set-priority", metavar="N", type=float, help="set the user's real priority, 0.5 or more")
+    actions.add_argument("--unset-factor", action="store_true", help="return to the configured factor")
+    parser.add_argument(
+        "--floor", metavar="N", type=float, help="slot weight that the user gets before fair share applies"
+    )
+    parser.add_argument("--ceiling", metavar="N", type=float, help="slot weight that the user can never exceed")
+    actions.add_argument("--reset", action="store_true", help="clear the user's accumulated usage")
 
 
 def run(args: argparse.Namespace) -> int:
     """Run ``userprio``."""
-    chosen = [name for name in _DEEDS if getattr(args, name) not in (None, False)]
+    chosen = [name for name in _ACTIONS if getattr(args, name) not in (None, False)]
     if chosen:
         return _change(args, chosen[0])
     rows = [row for row in with_pool(args, _rows) if not args.user or row["user"] in args.user]
     if args.json:
         print_json(rows)
     elif args.user and not rows:
-        complain(f"no user called {' or '.join(args.user)} has used the pool: `roost userprio` lists all users")
+        complain(f"no user named {' or '.join(args.user)} has used the pool; `roost userprio` lists all users")
     else:
         _show(rows)
     return Exit.OK if rows or not args.user else Exit.NO
@@ -52,15 +54,15 @@ def run(args: argparse.Namespace) -> int:
 
 def _change(args: argparse.Namespace, name: str) -> int:
     if len(args.user) != 1:
-        raise CommandError(f"--{name.replace('_', '-')}: name one user, as `roost userprio` lists them")
+        raise CommandError(f"--{name.replace('_', '-')} requires one user, named as `roost userprio` lists them")
     given = getattr(args, name)
     value = None if isinstance(given, bool) else given
     bounds = {each: getattr(args, each) for each in ("floor", "ceiling")}
-    fields = bounds if _DEEDS[name] == "set-bounds" else {"value": value}
+    fields = bounds if _ACTIONS[name] == "set-bounds" else {"value": value}
 
     def ask(pool: Pool) -> central.UserChanged:
         user = _completed(pool, args.user[0])
-        return pool.ask(central.ChangeUser(action=_DEEDS[name], user=user, **fields))
+        return pool.ask(central.ChangeUser(action=_ACTIONS[name], user=user, **fields))
 
     changed = with_pool(args, ask)
     if args.json:
@@ -76,22 +78,24 @@ def _change(args: argparse.Namespace, name: str) -> int:
 
 
 def _completed(pool: Pool, given: str) -> str:
-    """The full name of a user; a name that no user of the pool has is warned about, since no job counts for it."""
+    """The full name of a user; a name that no user of the pool has causes a warning, because no job is charged to
+    it.
+    """
     users = [str(row["user"]) for row in _rows(pool)]
     if given in users:
         return given
     meant = [user for user in users if user.partition("@")[0] == given]
     if len(meant) == 1:
-        complain(f"{given} means {meant[0]}")
+        complain(f"{given} stands for {meant[0]}")
         return meant[0]
     if meant:
-        raise CommandError(f"{given} can be {' or '.join(meant)}: name one of them")
-    complain(f"no user of the pool is called {given} yet: `roost userprio` lists them, with their domains")
+        raise CommandError(f"{given} is ambiguous: {' or '.join(meant)}; name one of them")
+    complain(f"the pool has no user named {given} yet; `roost userprio` lists the users with their domains")
     return given
 
 
 def _rows(pool: Pool) -> list[dict[str, Any]]:
-    """Users, from their accounts and from what their queues say of them."""
+    """Users, from their accounts and from their queues' ads."""
     found: dict[str, dict[str, Any]] = {}
     for ad in _accounts(pool):
         found[str(ad.get("Name"))] = {

@@ -1,4 +1,4 @@
-"""``roost wait``: wait until jobs have left the queue, or have reached some state."""
+"""``roost wait``: wait until jobs have left the queue, or have reached a status."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from roost.cli.terminal import CommandError, Exit, say
 from roost.schedd.status import JobStatus
 from roost.wire.requests import queue
 
-#: First and longest pause between two questions, s.
+#: Minimum and maximum pause between requests, s.
 _FIRST_S: Final = 0.05
 _LONGEST_S: Final = 1.0
-#: More jobs than this are only counted.
+#: Maximum number of jobs that are tracked individually; more are only counted.
 _ROWS_MAX: Final = 200
-#: Jobs that are named in the end.
+#: Maximum number of jobs named at the end.
 _TOLD_MAX: Final = 10
 _WORDS: Final = {1: "idle", 2: "running", 3: "removed", 4: "completed", 5: "held", 6: "running", 7: "suspended"}
-#: Columns of a cluster's row to their words.
+#: Columns of a cluster's row to the words for them.
 _COLUMNS: Final = {JobStatus(number).name.title().replace("_", ""): word for number, word in _WORDS.items()}
 
 
@@ -58,7 +58,7 @@ def _wait(pool: Pool, args: argparse.Namespace) -> tuple[dict[str, Any], Summary
     until = None if args.timeout is None else time.monotonic() + args.timeout
     pause_s = _FIRST_S
     _known(pool, args.job)
-    progress = Progress(on=not args.json)
+    progress = WaitProgress(on=not args.json)
     try:
         while True:
             counts = _counts(pool, args.job)
@@ -77,16 +77,24 @@ def _wait(pool: Pool, args: argparse.Namespace) -> tuple[dict[str, Any], Summary
         progress.end()
 
 
+#: What jobs are called that enter the queue later (max_materialize, max_idle), and JobMaterializePaused of a cluster
+#: none of whose further jobs do.
+_LATER: Final = "to come"
+_REMOVED: Final = 3
+
+
 def _known(pool: Pool, jobs: list[str]) -> None:
-    """Raises CommandError for a job that never was."""
+    """Check that the jobs exist or existed. Raises CommandError otherwise."""
     for name in jobs:
         rows = pool.ask(queue.Query(jobs=(name,), projection=("ClusterId",), limit=1))
+        if not rows and "." not in name:
+            rows = pool.ask(queue.Query(jobs=(name,), projection=("ClusterId",), factories=True))
         if not rows and not pool.ask(queue.History(jobs=(name,), projection=("ClusterId",), limit=1)):
             raise no_such_job(name)
 
 
 def _counts(pool: Pool, jobs: list[str]) -> dict[str, int]:
-    """State to number of the jobs that are waited for. Many jobs are only counted."""
+    """State to number of the jobs that are waited for. Large numbers of jobs are only counted."""
     found = pool.ask(queue.Overview(jobs=tuple(jobs), projection=("JobStatus",), rows_max=_ROWS_MAX))
     counts: dict[str, int] = {}
     if isinstance(found, queue.Clusters):
@@ -97,11 +105,18 @@ def _counts(pool: Pool, jobs: list[str]) -> dict[str, int]:
         for row in found:
             word = _WORDS.get(row.get("JobStatus", 1), "idle")
             counts[word] = counts.get(word, 0) + 1
-    return counts
+    whole = tuple(job for job in jobs if "." not in job)
+    if not jobs or whole:
+        names = ("TotalSubmitProcs", "JobMaterializeNextProcId", "JobMaterializePaused")
+        for row in pool.ask(queue.Query(jobs=whole, projection=names, factories=True)):
+            if row.get("JobMaterializePaused") != _REMOVED:
+                later = int(row.get("TotalSubmitProcs", 0)) - int(row.get("JobMaterializeNextProcId", 0))
+                counts[_LATER] = counts.get(_LATER, 0) + later
+    return {word: number for word, number in counts.items() if number}
 
 
-class Progress:
-    """A line on the terminal that says how far the jobs are; nothing where there is none."""
+class WaitProgress:
+    """A progress line on the terminal; nothing if there is no terminal."""
 
     def __init__(self, *, on: bool) -> None:
         self._on = on and sys.stderr.isatty()
@@ -109,7 +124,7 @@ class Progress:
         self._wide = 0
 
     def show(self, counts: dict[str, int], waited: int) -> None:
-        """Say it anew."""
+        """Update the line."""
         self._most = max(self._most, waited)
         if not self._on or not waited:
             return
@@ -120,7 +135,7 @@ class Progress:
         self._wide = len(text)
 
     def end(self) -> None:
-        """Take the line away."""
+        """Remove the line."""
         if self._on and self._wide:
             sys.stderr.write(f"\r{'':<{self._wide}}\r")
             sys.stderr.flush()

@@ -1,4 +1,4 @@
-"""``roost watch``: the progress of batches until all of their jobs have ended, with rates and the time to go."""
+"""``roost watch``: the progress of batches until all of their jobs have ended, with rates and the remaining time."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from roost.cli.redrawing import Redrawing
 from roost.cli.terminal import CommandError, Exit, say, width
 from roost.wire.requests import queue
 
-#: Over how long rates are taken, s.
+#: The time over which rates are computed, s.
 WINDOW_S: Final = 60.0
 _INTERVAL_S: Final = 1.0
-#: Columns of the rate and the time to go.
+#: Headings of the rate and the remaining time.
 _MORE_COLUMNS: Final = 22
 
 
@@ -33,10 +33,10 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "not a terminal, each change is a line.",
     )
     add_pool_options(parser, as_json=False)
-    parser.add_argument("--json", action="store_true", help="print a line of JSON for each look")
+    parser.add_argument("--json", action="store_true", help="print a line of JSON for each update")
     parser.add_argument("job", metavar="JOB", nargs="*", help="job (12.0), cluster (12) or user (default: all jobs)")
     parser.add_argument(
-        "--interval", metavar="SECONDS", type=float, default=_INTERVAL_S, help="time between two looks (default: 1)"
+        "--interval", metavar="SECONDS", type=float, default=_INTERVAL_S, help="time between updates (default: 1)"
     )
 
 
@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _watch(pool: Pool, args: argparse.Namespace) -> int:
     request = queue.Overview(rows_max=-1, **chosen(args.job, None))
-    progress, screen = Progress(), Redrawing()
+    progress, screen = SeenBatches(), Redrawing()
     told: dict[object, str] = {}
     while True:
         found = pool.ask(request)
@@ -82,36 +82,36 @@ def _frame(watched: list[Watched]) -> list[str]:
 
 
 class Watched:
-    """A batch and how fast it goes."""
+    """A batch and its rate."""
 
     def __init__(self, batch: Batch) -> None:
         self.batch = batch
         self.key = key_of(batch)
-        #: Instants, and how many jobs had ended then.
+        #: Instants, and how many jobs had ended by then.
         self._ends: deque[tuple[float, int]] = deque()
 
     def seen(self, batch: Batch, now: float) -> None:
-        """It is so now."""
+        """Note the current state."""
         self.batch = batch
         self._ends.append((now, batch.done))
         while len(self._ends) > 2 and now - self._ends[1][0] >= WINDOW_S:
             self._ends.popleft()
 
     def gone(self, now: float) -> None:
-        """All of its jobs have left the queue."""
+        """Note that all of its jobs have left the queue."""
         done = self.batch
         done.done, done.idle, done.running, done.suspended, done.held = done.total, 0, 0, 0, 0
         self.seen(done, now)
 
     @property
     def per_minute(self) -> float:
-        """Jobs that end in a minute, over the last `WINDOW_S`."""
+        """Jobs that end per minute, over the last `WINDOW_S`."""
         (then, before), (now, after) = self._ends[0], self._ends[-1]
         return (after - before) * 60 / (now - then) if now > then else 0.0
 
     @property
     def left_s(self) -> float | None:
-        """How long the rest takes at that rate, s; None where nothing has ended."""
+        """How long the rest takes at that rate, s; None if nothing has ended."""
         rate = self.per_minute
         return 0.0 if not self.batch.left else self.batch.left * 60 / rate if rate > 0 else None
 
@@ -129,7 +129,7 @@ class Watched:
         return "-" if self.left_s is None else duration(self.left_s)
 
     def line(self) -> str:
-        """All of it in a line."""
+        """The batch on one line."""
         batch = self.batch
         states = {"running": batch.running, "idle": batch.idle, "suspended": batch.suspended, "held": batch.held}
         parts = [
@@ -143,14 +143,14 @@ class Watched:
         return {**self.batch.data(), "per_minute": round(self.per_minute, 3), "left_s": self.left_s}
 
 
-class Progress:
-    """The batches that were seen since the command began."""
+class SeenBatches:
+    """The batches seen since the command began."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, str, int], Watched] = {}
 
     def seen(self, batches: list[Batch], now: float) -> list[Watched]:
-        """These are in the queue now; all that were seen, the first cluster first."""
+        """Note the batches in the queue now; return all that were seen, ordered by first cluster."""
         there = {key_of(batch): batch for batch in batches}
         for key, batch in there.items():
             self._known.setdefault(key, Watched(batch)).seen(batch, now)
@@ -161,5 +161,5 @@ class Progress:
 
 
 def key_of(batch: Batch) -> tuple[str, str, int]:
-    """What makes it the same batch in two looks: clusters may join it and leave it."""
+    """The identity of a batch across updates: clusters may join it and leave it."""
     return batch.owner, batch.name, batch.clusters[0] if not batch.is_named else 0

@@ -1,6 +1,6 @@
 """``roost web``: an address that opens the pool's pages, logged in; ``roost token``: tokens for programs.
 
-Both ask the web server over its Unix socket, where the kernel says who asks.
+Both make requests to the web server over its Unix socket, where the kernel identifies the user.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from roost.cli.pool import add_pool_options, print_json, table
 from roost.cli.terminal import CommandError, Exit, say
 from roost.runtime.home import Home, HomeError
 
-#: How long the web server may take, s.
+#: Time limit of the web server's answer, s.
 _ANSWER_S: Final = 20.0
 _TIME: Final = re.compile(r"(\d{1,6})([smhd])")
 _UNITS_S: Final = {"s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0}
@@ -29,32 +29,36 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     web = subparsers.add_parser(
         "web",
         help="print an address that opens the pool's web pages",
-        description="Print an address that opens the pool's web pages in a browser, logged in as you. It can be used "
-        "once, within two minutes.",
+        description="Print an address that opens the pool's web pages in a browser, logged in as you. The "
+        "address works once, within two minutes.",
     )
     add_pool_options(web)
     web.add_argument("--open", action="store_true", help="open it in the browser of this machine")
     token = subparsers.add_parser(
-        "token", help="make, list and revoke tokens for the HTTP API", description="Manage tokens for the HTTP API."
+        "token", help="create, list and revoke tokens for the HTTP API", description="Manage tokens for the HTTP API."
     )
     commands = token.add_subparsers(dest="token_command", metavar="COMMAND", title="commands", required=True)
-    make = commands.add_parser("create", help="make a token", description="Make a token, and print it this once.")
+    make = commands.add_parser(
+        "create", help="make a token", description="Create a token and print it. It cannot be printed again."
+    )
     add_pool_options(make)
-    make.add_argument("--user", metavar="USER", default="", help="whose token it is (default: yours)")
+    make.add_argument("--user", metavar="USER", default="", help="user of the token (default: you)")
     make.add_argument(
         "--role", choices=["reader", "user", "operator", "administrator"], default="user",
-        help="what it may do at most (default: user)",
+        help="role that limits what the token may do (default: user)",
     )  # fmt: skip
     make.add_argument(
         "--expires",
         metavar="DURATION",
         default="30d",
-        help="how long it counts, as in 12h or 30d, or never (default: 30d)",
+        help="validity, for example 12h or 30d, or never (default: 30d)",
     )
-    make.add_argument("--note", metavar="TEXT", default="", help="what it is for")
-    listed = commands.add_parser("list", help="list tokens", description="List tokens; administrators see all.")
+    make.add_argument("--note", metavar="TEXT", default="", help="note on what the token is for")
+    listed = commands.add_parser(
+        "list", help="list tokens", description="List your tokens; administrators see all tokens."
+    )
     add_pool_options(listed)
-    revoke = commands.add_parser("revoke", help="end a token", description="End tokens at once.")
+    revoke = commands.add_parser("revoke", help="end a token", description="Revoke tokens at once.")
     add_pool_options(revoke, as_json=False)
     revoke.add_argument("token", metavar="ID", nargs="+", help="tokens, as `roost token list` names them")
 
@@ -74,13 +78,12 @@ def _web(home: Home, args: argparse.Namespace) -> int:
     else:
         say(reply["url"])
     if args.open and not webbrowser.open(reply["url"]):
-        raise CommandError("no browser can be opened here: open the address yourself")
+        raise CommandError("cannot open a browser here; open the address yourself")
     return Exit.OK
 
 
 def _create(home: Home, args: argparse.Namespace) -> int:
-    lifetime_s = _lifetime_s(args.expires)
-    body = {"user": args.user, "role": args.role, "lifetime_s": lifetime_s, "note": args.note}
+    body = {"user": args.user, "role": args.role, "lifetime_s": lifetime_s(args.expires), "note": args.note}
     reply = asked(home, "POST", "/tokens", body)
     if args.json:
         print_json(reply)
@@ -89,12 +92,13 @@ def _create(home: Home, args: argparse.Namespace) -> int:
     return Exit.OK
 
 
-def _lifetime_s(text: str) -> float | None:
+def lifetime_s(text: str) -> float | None:
+    """The seconds of a duration such as 12h; None for never. Raises CommandError."""
     if text == "never":
         return None
     found = _TIME.fullmatch(text)
     if found is None or not int(found[1]):
-        raise CommandError(f"--expires is {text!r}: write a time such as 12h or 30d, or never")
+        raise CommandError(f"--expires is {text!r}; write a time such as 12h or 30d, or never")
     return int(found[1]) * _UNITS_S[found[2]]
 
 
@@ -127,7 +131,7 @@ def _list(home: Home, args: argparse.Namespace) -> int:
 def _revoke(home: Home, args: argparse.Namespace) -> int:
     for each in args.token:
         asked(home, "DELETE", f"/tokens/{each}")
-        say(f"token {painted(each, 'bold')} is revoked")
+        say(f"token {painted(each, 'bold')} has been revoked")
     return Exit.OK
 
 
@@ -166,7 +170,7 @@ def asked(home: Home, method: str, path: str, body: dict[str, Any] | None = None
         raw = reply.read()
         data: Any = json.loads(raw) if raw else None
     except (OSError, http.client.HTTPException, ValueError) as error:
-        hint = "`roost status --daemons` shows whether web runs; WEB_SERVER = false turns it off"
+        hint = "`roost status --daemons` shows whether web is running; WEB_SERVER = false disables it"
         raise CommandError(f"the pool's web server does not answer: {error}\n    hint: {hint}") from None
     finally:
         connection.close()

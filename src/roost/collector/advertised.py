@@ -1,8 +1,8 @@
-"""Ads that users publish by a command, beside those of the daemons.
+"""Ads that users publish with a command, in addition to those of the daemons.
 
 An ad belongs to the user who advertised it: only that user and administrators may replace or withdraw it. The ad says
-whose it is (AuthenticatedIdentity), and whether that was an administrator of the pool (AdvertisedByAdministrator), so
-that a policy which relies on an ad can ask for that. Types are compared without case.
+who that is (AuthenticatedIdentity), and whether that user was an administrator of the pool (AdvertisedByAdministrator),
+so that a policy that relies on the ad can check it. Types are compared ignoring case.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from roost.classad import ClassAd
 from roost.classad.values import fold
 from roost.collector.table import AdTable, Kept
 
-#: MyType of ads that only daemons publish, folded: Roost's, and those of HTCondor that clients take for such.
+#: MyType of ads that only daemons publish, folded: Roost's own, and HTCondor's that clients take for a daemon's.
 OF_DAEMONS: Final = frozenset(
     (
         "machine", "slot", "startd", "startdaemon", "startdpvt", "submitter", "accounting", "scheduler", "schedd",
@@ -22,7 +22,7 @@ OF_DAEMONS: Final = frozenset(
     )
 )  # fmt: skip
 
-#: What an ad says of the user who advertised it.
+#: The attribute that names the user who advertised an ad.
 ADVERTISER: Final = "AuthenticatedIdentity"
 BY_ADMINISTRATOR: Final = "AdvertisedByAdministrator"
 
@@ -42,12 +42,12 @@ class NotYours(Exception):
 def advertise(
     table: AdTable, ads: Sequence[ClassAd], *, user: str, administrators: Collection[str], now: float
 ) -> None:
-    """Publish a user's ads: all of them, or none. Raises NotYours, and Unnamed."""
+    """Publish a user's ads: all of them, or none. Raises NotYours or Unnamed."""
     for ad in ads:
         kind, name = ad.eval("MyType"), ad.eval("Name")
         if not isinstance(kind, str) or not kind or not isinstance(name, str) or not name:
-            raise Unnamed("an ad needs MyType and Name, both texts")
-        # From now on they are these texts: an expression could give another value each time.
+            raise Unnamed("an ad needs MyType and Name, both strings")
+        # Stored as literals: an expression could give a different value each time.
         ad["MyType"], ad["Name"] = kind, name
         if fold(kind) in OF_DAEMONS:
             raise NotYours(f"only daemons publish ads of the type {kind}", "give the ad a MyType of your own")
@@ -60,10 +60,10 @@ def advertise(
 def withdraw(
     table: AdTable, names: Iterable[str], *, kind: str = "", user: str, administrators: Collection[str]
 ) -> int:
-    """Take out ads by name, of one type or of all; their number. Raises NotYours, and takes out none then."""
+    """Remove ads by name, of one type or of all, and return their number. Raises NotYours, and then removes none."""
     wanted = tuple(dict.fromkeys(names))
     if wanted and fold(kind) in OF_DAEMONS:
-        raise NotYours(f"only daemons withdraw ads of the type {kind}", "an ad expires when its daemon is gone")
+        raise NotYours(f"only daemons withdraw ads of the type {kind}", "an ad expires when its daemon stops")
     kinds = [kind] if kind else [each for each in table.kinds() if wanted and fold(each) not in OF_DAEMONS]
     found = [kept for each in kinds for name in wanted if (kept := table.get(each, name)) is not None]
     for kept in found:

@@ -1,8 +1,8 @@
-"""The ads of a pool: by name, with expiry, and the slots' also in columns.
+"""The ads of a pool, by name and with expiry; slot ads also in columns.
 
-An ad that is not heard of again within its lifetime (CLASSAD_LIFETIME, or its own ClassAdLifetime) is forgotten. The
-table of slots is kept up to date row by row, and each row has the number of the change that it saw last: a cycle of the
-matchmaker begins with what changed and not with everything. A change in attributes that are not watched does not count.
+An ad that is not updated within its lifetime (CLASSAD_LIFETIME, or its own ClassAdLifetime) is removed. The table of
+slots is updated row by row, and each row has the number of its last change, so that a matchmaking cycle starts with
+what changed rather than with everything. Changes of unwatched attributes do not count.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from roost.classad.vector.kinds import Array
 LIFETIME_S: Final = 900.0
 #: Most ads of one pool.
 ADS_MAX: Final = 2_000_000
-#: Spellings of types that are kept though there may be no ad of the type any more.
+#: Most spellings of types that are kept after the last ad of a type is gone.
 KINDS_KEPT: Final = 256
-#: From so many slots on a constraint is evaluated for all of them at once.
+#: With at least this many slots, a constraint is evaluated for all of them at once.
 COLUMNS_FROM: Final = 64
 
 #: MyType of slots.
@@ -38,7 +38,7 @@ class TooManyAds(ValueError):
 
 @dataclass(slots=True)
 class Kept:
-    """An ad and how it came."""
+    """An ad, its sender and its lifetime."""
 
     ad: ClassAd
     heard_at: float
@@ -46,7 +46,7 @@ class Kept:
     sender: str
     #: Id of the claim that the slot offers; "" for other ads.
     claim_id: str = ""
-    #: Time without word after which it is forgotten, s.
+    #: Time without an update after which the ad expires, s.
     lifetime_s: float = LIFETIME_S
 
 
@@ -67,7 +67,7 @@ class AdTable:
 
     def __init__(self, lifetime_s: float = LIFETIME_S) -> None:
         self.lifetime_s = lifetime_s
-        #: (MyType, Name) to ad. An ad that comes again under another spelling of its name keeps the first.
+        #: (MyType, Name) to ad. An update with another spelling of the name keeps the first spelling.
         self._kept: dict[tuple[str, str], Kept] = {}
         #: (MyType, folded Name) to how the name is spelled here.
         self._names: dict[tuple[str, str], str] = {}
@@ -76,9 +76,9 @@ class AdTable:
         self.slots = Table()
         #: Counts changes of slots.
         self.changes = 0
-        #: For each row of `slots` the number of the last change that counts; int64, longer than the table.
+        #: For each row of `slots`, the number of its last watched change; int64, longer than the table.
         self.versions: Array = np.zeros(64, np.int64)
-        #: Name of a slot to the id of the claim that it offers, and to who sent its ad.
+        #: Name of a slot to the id of the claim that it offers, and to the sender of its ad.
         self.claims: dict[str, str] = {}
         self.senders: dict[str, str] = {}
         self.counts = Counts()
@@ -88,7 +88,7 @@ class AdTable:
     # -- changes -------------------------------------------------------------------------------------
 
     def put(self, ad: ClassAd, *, sender: str, now: float, claim_id: str = "") -> None:
-        """An ad has come, new or again, and gets its LastHeardFrom.
+        """Store a new or updated ad, and set its LastHeardFrom.
 
         Raises ValueError for one without MyType or Name, and TooManyAds.
         """
@@ -121,7 +121,7 @@ class AdTable:
             self._touch(self.slots.place(name))
 
     def _differs(self, before: ClassAd, ad: ClassAd) -> bool:
-        """Whether two ads of a slot differ in what is watched."""
+        """Whether two ads of a slot differ in a watched attribute."""
         if self._watched is None:
             return True
         return any(not _same(before.cell(name), ad.cell(name)) for name in self._watched)
@@ -137,13 +137,13 @@ class AdTable:
         """From now on only changes of these attributes, folded names, count for `versions`."""
         names = frozenset(names)
         if self._watched is not None and not names <= self._watched:
-            # What was not watched may have changed since.
+            # Attributes that were not watched may have changed.
             self.changes += 1
             self.versions[:] = self.changes
         self._watched = names
 
     def remove(self, kind: str, name: str) -> bool:
-        """Forget an ad; whether there was one."""
+        """Remove an ad, and return whether there was one."""
         kind, name = self._spelled(kind), self.spelled(kind, name)
         if self._kept.pop((kind, name), None) is None:
             return False
@@ -160,7 +160,7 @@ class AdTable:
         return True
 
     def only(self, kind: str, sender: str, names: Iterable[str]) -> None:
-        """Forget all ads of a kind that a daemon has sent, but these."""
+        """Remove all ads of a kind that a daemon sent, except these."""
         kept = {self.spelled(kind, name) for name in names}
         stale = [key for key, each in self._kept.items() if key[0] == kind and each.sender == sender]
         for _, name in stale:
@@ -168,11 +168,11 @@ class AdTable:
                 self.remove(kind, name)
 
     def aged(self, now: float) -> dict[tuple[str, str], Kept]:
-        """What has not been heard of within its lifetime."""
+        """The ads that were not updated within their lifetime."""
         return {key: each for key, each in self._kept.items() if now - each.heard_at > each.lifetime_s}
 
     def expire(self, now: float) -> list[str]:
-        """Forget what has not been heard of; the names of it."""
+        """Remove the ads that were not updated within their lifetime, and return their names."""
         gone = list(self.aged(now))
         for kind, name in gone:
             self.remove(kind, name)
@@ -184,7 +184,7 @@ class AdTable:
     # -- questions -----------------------------------------------------------------------------------
 
     def get(self, kind: str, name: str) -> Kept | None:
-        """An ad by its name, in any case."""
+        """An ad by its name, ignoring case."""
         return self._kept.get((self._spelled(kind), self.spelled(kind, name)))
 
     def spelled(self, kind: str, name: str) -> str:
@@ -196,14 +196,14 @@ class AdTable:
         return self._kinds.get(fold(kind), kind)
 
     def of(self, kind: str) -> Iterator[tuple[str, Kept]]:
-        """Name and ad of all of a kind, in the order in which they first came; "" for all kinds."""
+        """Names and ads of a kind, in the order in which they first arrived; "" for all kinds."""
         kind = self._spelled(kind)
         for (mine, name), each in self._kept.items():
             if not kind or mine == kind:
                 yield name, each
 
     def kinds(self) -> list[str]:
-        """The kinds of ads that there are, sorted."""
+        """The kinds of the ads in the table, sorted."""
         return sorted({kind for kind, _ in self._kept})
 
     def query(
@@ -241,7 +241,7 @@ class AdTable:
                 yield name, each.ad
 
     def ad(self, name: str) -> ClassAd:
-        """The collector's own ad: how many there are of what, and what has happened."""
+        """The collector's own ad: the number of ads of each kind, and counters of events."""
         kinds: dict[str, int] = {}
         for kind, _ in self._kept:
             kinds[kind] = kinds.get(kind, 0) + 1
@@ -269,7 +269,7 @@ class AdTable:
 def _key(ad: ClassAd) -> tuple[str, str]:
     kind, name = ad.eval("MyType"), ad.eval("Name")
     if not isinstance(kind, str) or not kind or not isinstance(name, str) or not name:
-        raise ValueError("an ad for the collector has MyType and Name, both texts")
+        raise ValueError("an ad for the collector must have MyType and Name, both strings")
     return kind, name
 
 

@@ -1,7 +1,7 @@
 """The module `classad`: ads and expressions as HTCondor's first bindings have them.
 
-Over those of the second: expressions have Python's operators, which make larger expressions, and errors are also of
-Python's own kinds.
+In addition to the second bindings: expressions support Python's operators, which build larger expressions, and errors
+are also instances of Python's built-in exceptions.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ class ClassAdParseError(ClassAdException, SyntaxError):
 
 
 class ClassAdEvaluationError(ClassAdException, TypeError):
-    """An expression has no value of the kind that is asked for."""
+    """An expression has no value of the requested kind."""
 
 
 class ClassAdValueError(ClassAdException, ValueError):
-    """A value is none that is allowed."""
+    """A value is not allowed."""
 
 
 class ClassAdTypeError(ClassAdException, TypeError):
@@ -43,7 +43,7 @@ class ClassAdEnumError(ClassAdException, NotImplementedError):
 
 
 class ClassAdInternalError(ClassAdException, RuntimeError):
-    """Something is wrong that should not be."""
+    """An internal error."""
 
 
 class ClassAdOSError(ClassAdException, OSError):
@@ -51,7 +51,7 @@ class ClassAdOSError(ClassAdException, OSError):
 
 
 class ExprTree(classad2.ExprTree):
-    """An expression, from its text. Operators of Python make larger ones: ``expr + 1``, ``expr.and_(other)``."""
+    """An expression, from its text. Python's operators build larger ones: ``expr + 1``, ``expr.and_(other)``."""
 
     def __init__(self, expr: Any = None) -> None:
         try:
@@ -64,7 +64,7 @@ class ExprTree(classad2.ExprTree):
         return ClassAd._of_ad(ad)
 
     def sameAs(self, other: ExprTree) -> bool:
-        """Whether both are the same text."""
+        """Whether both have the same text."""
         return self._expr == _tree_of(other)
 
     def __bool__(self) -> bool:
@@ -186,11 +186,11 @@ class ClassAd(classad2.ClassAd):
             raise (ClassAdParseError if isinstance(input, str) else ClassAdTypeError)(str(error)) from None
 
     def get(self, key: str, default: Any = None) -> Any:
-        """The value of an attribute, or another."""
+        """The value of an attribute, or the default."""
         return super().get(key, default)
 
     def flatten(self, expr: Any) -> Any:
-        """What this ad alone decides of an expression."""
+        """Evaluate an expression as far as this ad allows."""
         return super().flatten(expr if isinstance(expr, classad2.ExprTree) else ExprTree(str(expr)))
 
     def externalRefs(self, expr: Any) -> list[str]:
@@ -212,7 +212,7 @@ class ClassAd(classad2.ClassAd):
 
 
 def Literal(obj: Any) -> Any:
-    """The expression of a Python object; constants stay what they are."""
+    """The expression of a Python object; constants stay unchanged."""
     tree = _node(obj)
     return conversion.node_to_python(tree, ClassAd) if isinstance(tree, LiteralNode) else _of(tree)
 
@@ -230,7 +230,7 @@ def Function(name: str, *args: Any) -> ExprTree:
 
 
 def register(function: Any, name: str | None = None) -> None:
-    """Not possible in Roost: expressions are evaluated by daemons, too, which know no functions of a program's."""
+    """Not possible in Roost: daemons also evaluate expressions, and do not know a program's functions."""
     raise ClassAdEnumError("functions of Python cannot be called from expressions in Roost")
 
 

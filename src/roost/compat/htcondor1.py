@@ -1,8 +1,8 @@
 """The module `htcondor`: HTCondor's first Python bindings over a Roost pool.
 
-Most is that of the second bindings. What is older: transactions, whose jobs are removed again when they fail, queues
-asked one ad at a time, and errors that are also of Python's own kinds. Every name that the second bindings have is
-here, too.
+Most of it is that of the second bindings. Older features: transactions, whose jobs are removed again on failure,
+queries that yield one ad at a time, and errors that are also instances of Python's built-in exceptions. Every name of
+the second bindings is here, too.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from roost.model.compatible import CONDOR_VERSION_NUMBER
 from roost.schedd.submit import Submission
 
 __version__: str = CONDOR_VERSION_NUMBER
-# The second bindings have one of the same name.
+# The second bindings have a module of the same name.
 classad = classad1
 
 #: Names of HTCondor's first bindings that are not here, and why.
@@ -65,7 +65,7 @@ class HTCondorIOError(HTCondorException, OSError):
 
 
 class HTCondorLocateError(HTCondorException, OSError):
-    """A daemon is nowhere."""
+    """A daemon was not found."""
 
 
 class HTCondorReplyError(HTCondorException, RuntimeError):
@@ -73,11 +73,11 @@ class HTCondorReplyError(HTCondorException, RuntimeError):
 
 
 class HTCondorValueError(HTCondorException, ValueError):
-    """A value is none that is allowed."""
+    """A value is not allowed."""
 
 
 class HTCondorTypeError(HTCondorException, TypeError):
-    """An object is of no kind that is allowed."""
+    """An object has the wrong type."""
 
 
 class HTCondorEnumError(HTCondorException, NotImplementedError):
@@ -85,11 +85,11 @@ class HTCondorEnumError(HTCondorException, NotImplementedError):
 
 
 class HTCondorInternalError(HTCondorException, RuntimeError):
-    """Something is wrong that should not be."""
+    """An internal error."""
 
 
 class BlockingMode(IntEnum):
-    """Whether a question is waited for."""
+    """Whether a query blocks."""
 
     Blocking = 0
     NonBlocking = 1
@@ -101,7 +101,7 @@ def _first(ad: SecondAd) -> classad.ClassAd:
 
 
 class Transaction:
-    """What is submitted together: it is removed again if the block ends with an error."""
+    """Jobs that are submitted together, and removed again if the block ends with an error."""
 
     def __init__(self, schedd: Schedd) -> None:
         self._schedd = schedd
@@ -131,13 +131,13 @@ class Submit(SecondSubmit):
     """A submit description; `queue` submits it in a transaction."""
 
     def _value_text(self, value: Any) -> str:
-        """The text of a value: of bytes what they spell, of None `undefined`. Raises TypeError."""
+        """The text of a value: bytes are decoded, None becomes `undefined`. Raises TypeError."""
         if value is None:
             return "undefined"
         return value.decode() if isinstance(value, bytes) else super()._value_text(value)
 
     def queue(self, txn: Transaction, count: int = 0, ad_results: list[Any] | None = None) -> int:
-        """Submit jobs; the number of their cluster."""
+        """Submit jobs, and return their cluster."""
         result = self._queued(txn, count, None)
         if ad_results is not None:
             ad_results += list(self.jobs(count=count, clusterid=result.cluster()))
@@ -217,7 +217,7 @@ class Schedd(SecondSchedd):
         return iter([_first(ad) for ad in super().history(where, list(projection or ()), match, since)])
 
     def act(self, action: JobAction, job_spec: Any, reason: str | None = None) -> classad.ClassAd:
-        """Do something to jobs."""
+        """Perform an action on jobs."""
         return _first(super().act(action, job_spec, reason))
 
     def edit(self, job_spec: Any, attr: str, value: Any, flags: TransactionFlag = TransactionFlag.Default) -> int:
@@ -285,32 +285,32 @@ class SecMan:
     """This program's identity in the pool."""
 
     def ping(self, ad: Any = None, command: str = "DC_NOP") -> classad.ClassAd:
-        """Ask the pool something, and say who it takes this program for."""
+        """Contact the pool, and return the identity under which it knows this program."""
         return _first(htcondor2.ping(ad))
 
     def invalidateAllSessions(self) -> None:
-        """Nothing: each question has a connection of its own."""
+        """No effect: each query has its own connection."""
 
     def setToken(self, token: Any) -> None:
-        """Nothing: the pool knows its users by their credentials for its bus."""
+        """No effect: the pool knows its users by their credentials for its bus."""
 
     setTag = setPoolPassword = setGSICredential = setConfig = setToken
 
 
 class Token:
-    """A token that a program prefers; without effect."""
+    """A token that a program prefers; has no effect."""
 
     def __init__(self, contents: str) -> None:
         self.contents = contents
 
 
 def poll(queries: Iterable[Any], timeout_ms: int = 20000) -> Iterator[Any]:
-    """The queries that have answered: all of them, for each has when it is made."""
+    """The queries that have completed: all, since each completes when it is created."""
     return iter(queries)
 
 
 def read_events(file: Any, is_xml: bool = False) -> Iterator[Any]:
-    """The events of a log that are there."""
+    """The events that a log has now."""
     return iter(htcondor2.JobEventLog(file if isinstance(file, str) else file.name).events(stop_after=0))
 
 

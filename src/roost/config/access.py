@@ -2,16 +2,17 @@
 
 A list names users: ``ann@example.org``, ``*@example.org``, ``ann@*``, ``*``. The user of a request is the account that
 the message servers vouch for, in the domain UID_DOMAIN. They vouch for nothing else, so an entry that names a host, a
-network or a user on a host is refused with the reason: a list that cannot be held to must not look like one that is.
+network or a user on a host is refused with the reason: a list that cannot be enforced must not look enforced.
 
-* What DENY_<LEVEL> names is denied, whatever ALLOW_<LEVEL> says.
+* Users that DENY_<LEVEL> names are denied, whatever ALLOW_<LEVEL> says.
 * ALLOW_<LEVEL> admits the users that it names and no others; without it every user is admitted to READ and WRITE.
 * A level includes those below it: a user who may WRITE may READ, and administrators may do both. A user who may not
   READ may not WRITE.
 * Administrators are those of Roost (the user who runs the pool, root, QUEUE_SUPER_USERS) and those that
-  ALLOW_ADMINISTRATOR names, which takes whole names only.
+  ALLOW_ADMINISTRATOR names, which accepts full names only.
 
-``ALLOW_WRITE_SCHEDD`` goes before ``ALLOW_WRITE`` in that daemon; the daemons are SCHEDD, STARTD and COLLECTOR.
+``ALLOW_WRITE_SCHEDD`` takes precedence over ``ALLOW_WRITE`` in that daemon; the daemons are SCHEDD, STARTD and
+COLLECTOR.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from roost.config.lookup import Config
 
 
 class Level(IntEnum):
-    """What a request does; the higher includes the lower."""
+    """The level of a request; a higher one includes the lower ones."""
 
     READ = 0
     WRITE = 1
@@ -37,6 +38,11 @@ class Level(IntEnum):
 
 _SEPARATOR: Final = re.compile(r"[,\s]+")
 _WILD: Final = re.compile(r"[*?\[]")
+_IS_PATTERN: Final = "is a pattern, but administrators must be listed individually"
+_WHOLE_NAMES: Final = (
+    "Name each administrator as `user@domain`. "
+    "If HTCondor reads the same file, put the line between `if ! defined ROOST` and `endif`."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +75,7 @@ class Access:
         return frozenset(who for who, where in entries if fnmatchcase(self.domain.lower(), where))
 
     def refusal(self, level: Level, user: str, *, administrator: bool) -> str:
-        """Why a user may not do what is of a level; "" if the lists do not keep the user from it."""
+        """Why a user may not make requests of a level; "" if the lists permit it."""
         for each in Level:
             listed = self.deny.get(each)
             if each <= level and listed is not None and listed.names(user, self.domain):
@@ -80,7 +86,7 @@ class Access:
         for each in Level:
             listed = self.allow.get(each)
             if each <= level and listed is not None and not any(one >= each for one in admitted):
-                return f"{listed.knob} does not name {self._called(user)} ({listed.place})"
+                return f"{listed.knob} does not list {self._called(user)} ({listed.place})"
         return ""
 
     def _called(self, user: str) -> str:
@@ -88,7 +94,7 @@ class Access:
 
 
 def access(config: Config, daemon: str) -> Access:
-    """The lists of a daemon; what `problems` reports is left out."""
+    """The lists of a daemon, without the entries that `problems` reports."""
     found = Access(domain=config.get("UID_DOMAIN", subsys=daemon) or "")
     for level in Level:
         for lists, name in ((found.allow, f"ALLOW_{level.name}"), (found.deny, f"DENY_{level.name}")):
@@ -111,12 +117,13 @@ def _list(config: Config, knob: str, daemon: str) -> AccessList | None:
 
 
 def problems(knob: str, text: str, place: Span) -> list[Diagnostic]:
-    """What in a list cannot be held to."""
+    """The entries of a list that cannot be enforced."""
     found = []
     for word in _SEPARATOR.split(text.strip().strip('"')):
         entry = _entry(word, whole=_is_of_administrators(knob)) if word else ("", "")
         if isinstance(entry, str):
-            found.append(diagnostic(Code.ACCESS_LIST, f"{knob}: {word} {entry}", place, name=knob))
+            remedy = _WHOLE_NAMES if entry is _IS_PATTERN else None
+            found.append(diagnostic(Code.ACCESS_LIST, f"{knob}: {word} {entry}", place, name=knob, remedy=remedy))
     return found
 
 
@@ -125,19 +132,19 @@ def _is_of_administrators(knob: str) -> bool:
 
 
 def _entry(word: str, *, whole: bool) -> tuple[str, str] | str:
-    """The patterns of user and domain; or why there are none. `whole`: patterns are not enough."""
+    """The patterns of user and domain, or why the entry is refused. `whole`: patterns are not allowed."""
     who, slash, host = word.partition("/")
     user, at, domain = who.partition("@")
     if word == "*":
         user, at, domain = "*", "@", "*"
     elif slash and host != "*":
-        return "names a host, and requests come with the name of a user only"
+        return "names a host, but requests carry only the name of a user"
     elif not at and slash and who == "*":
         user, at, domain = "*", "@", "*"
     elif not at:
-        return "is a host, a network or a name without @, and requests come with the name of a user only"
+        return "is a host, a network or a name without @, but requests carry only the name of a user"
     if not user or not domain:
         return "lacks the user or the domain"
     if whole and _WILD.search(user):
-        return "is a pattern, and administrators are named one by one"
+        return _IS_PATTERN
     return user, domain.lower()

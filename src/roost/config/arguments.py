@@ -1,8 +1,8 @@
-"""Are the arguments of a ``use`` what the template can work with?
+"""Checks the arguments of a ``use`` statement.
 
-They are looked at where `use` stands, so that a mistake is reported there and not in the lines of the template. An hour
-or a day must be a number then; a number of seconds or a slot may also be an expression that only a machine can
-evaluate, and is let pass.
+They are checked at the `use` statement, so that a mistake is reported there and not in the lines of the template. An
+hour or a day must be a number then; a number of seconds or a slot may also be an expression that only a machine can
+evaluate, which is accepted.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from roost.config.expressions import ExpressionProblem
 from roost.config.functions import split
 from roost.config.host import Host
 from roost.config.references import NAME
-from roost.config.template import Argument, Kind, Template
+from roost.config.template import Argument, ArgumentKind, Template
 
-#: For each kind of number: lowest, highest, whether whole, and what it is in words.
-_RANGES: dict[Kind, tuple[float, float, bool, str]] = {
-    Kind.HOUR: (0, 24, False, "an hour is a number from 0 to 24"),
-    Kind.DAY: (0, 6, True, "a day is a number from 0, Sunday, to 6, Saturday"),
-    Kind.POSITIVE: (1, float("inf"), True, "it must be a whole number from 1"),
-    Kind.SECONDS: (0, float("inf"), False, "it must be a number of seconds"),
-    Kind.AMOUNT: (0, float("inf"), False, "it must be a number above 0"),
+#: For each kind of number: minimum, maximum, whether whole, and its description.
+_RANGES: dict[ArgumentKind, tuple[float, float, bool, str]] = {
+    ArgumentKind.HOUR: (0, 24, False, "an hour must be a number from 0 to 24"),
+    ArgumentKind.DAY: (0, 6, True, "a day must be a number from 0 (Sunday) to 6 (Saturday)"),
+    ArgumentKind.POSITIVE: (1, float("inf"), True, "it must be a whole number from 1"),
+    ArgumentKind.SECONDS: (0, float("inf"), False, "it must be a number of seconds"),
+    ArgumentKind.AMOUNT: (0, float("inf"), False, "it must be a number above 0"),
 }
-_CONSTANT = (Kind.HOUR, Kind.DAY)
-_INSTANT = "write date and time of day as in 2030-12-24T18:00:00Z, or with +01:00 in place of Z"
-#: What would end the text that an instant is put into.
+_CONSTANT = (ArgumentKind.HOUR, ArgumentKind.DAY)
+_INSTANT = "write date and time as in 2030-12-24T18:00:00Z, or with an offset such as +01:00 instead of Z"
+#: Removes characters that would end the string that contains an instant.
 _UNQUOTED = str.maketrans("", "", '"\\')
 
 
@@ -48,7 +48,7 @@ def argument_problem(template: Template, arguments: str | None, expand: Callable
     if "begin" in values and values["begin"] == values.get("end"):
         return f"{template.name}: begin and end are the same hour"
     if "since" in values and values["since"] >= values["until"]:  # type: ignore[operator]
-        return f"{template.name}: it is over before it begins"
+        return f"{template.name}: it ends before it begins"
     return None
 
 
@@ -56,16 +56,16 @@ def _problem(
     argument: Argument, text: str, expand: Callable[[str], str], host: Host, values: dict[str, object]
 ) -> str | None:
     wanted = text or argument.default
-    if not wanted or argument.kind is Kind.TEXT:
+    if not wanted or argument.kind is ArgumentKind.TEXT:
         return None
     expanded = expand(wanted).strip() if "$" in wanted else wanted
-    if argument.kind is Kind.NAME:
+    if argument.kind is ArgumentKind.NAME:
         return None if not expanded or NAME.match(expanded) else "it must be the name of a macro"
-    if argument.kind is Kind.WORD:
-        return "write it without quotes and blanks" if set(expanded) & set("\"' \t") else None
-    if argument.kind is Kind.CONDITION:
+    if argument.kind is ArgumentKind.WORD:
+        return "write it without quotes and spaces" if set(expanded) & set("\"' \t") else None
+    if argument.kind is ArgumentKind.CONDITION:
         return _condition_problem(expanded, host)
-    if argument.kind is Kind.INSTANT:
+    if argument.kind is ArgumentKind.INSTANT:
         return _instant_problem(argument, expanded, host, values)
     return next(_number_problems(argument, wanted, expanded, host, values), None)
 
@@ -74,7 +74,7 @@ def _condition_problem(expanded: str, host: Host) -> str | None:
     try:
         host.parse_expression(expanded)
     except ExpressionProblem as problem:
-        return f"it cannot be read as an expression: {problem}"
+        return f"it cannot be parsed as an expression: {problem}"
     return None
 
 
@@ -96,7 +96,7 @@ def _number_problems(
         yield words
         return
     if value is None and argument.kind in _CONSTANT:
-        yield f"{words}, and it must be known here" + (" (define it above)" if "$(" in wanted else "")
+        yield f"{words}, and its value must be known at this line" + (" (define it above)" if "$(" in wanted else "")
     if value is None:
         return
     values[argument.name] = value

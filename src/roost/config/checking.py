@@ -1,11 +1,11 @@
-"""Everything that is wrong with a configuration, at once.
+"""Finds all problems of a configuration at once.
 
 `check` starts from what reading found, then expands every definition in force, reads every known knob as its
 type, and looks at names: misspelt, outdated, with a prefix that nothing reads, known but without effect, or
 referred to but never defined. Each finding has the place of the definition it is about. Findings are sorted by
 place; none is repeated.
 
-Whether a policy makes sense is not asked here: that is the linter's business.
+Whether a policy makes sense is not checked here: that is the linter's task.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ import re
 
 from roost.base.diagnostics import Diagnostic, Severity, Span
 from roost.config.access import problems
-from roost.config.diagnostics import Code, diagnostic
+from roost.config.diagnostics import Code, ConfigError, diagnostic
 from roost.config.expand import Found, circle_message
-from roost.config.knob import KnobType, Scope
+from roost.config.knob import Knob, KnobScope, KnobType
 from roost.config.knobs import (
     ALL,
     BY_NAME,
@@ -30,6 +30,7 @@ from roost.config.knobs import (
 )
 from roost.config.lookup import Config, Context
 from roost.config.references import plain_references
+from roost.config.subsystems import LEVELS
 from roost.config.suggest import near, near_among
 from roost.config.table import Definition, Origin
 from roost.config.transforms import is_for_jobs, is_of_job
@@ -51,15 +52,30 @@ _TYPE_PREFIX = re.compile(r"slot_type_\d+_")
 #: knobs that a second daemon reads
 _READ_TWICE = frozenset({("KILLING_TIMEOUT", "starter"), ("VM_KILLING_TIMEOUT", "starter")})
 #: what can follow that prefix
-_OF_TYPE = (*(row.name for row in ALL if row.scope is Scope.SLOT_TYPE and not row.is_pattern), "PARTITIONABLE")
-#: Families of names with one number each.
+_OF_TYPE = (*(row.name for row in ALL if row.scope is KnobScope.SLOT_TYPE and not row.is_pattern), "PARTITIONABLE")
+#: Families of names with a number.
 _NUMBERED = tuple(row.name for row in ALL if row.name.count("<") == 1 and "<N>" in row.name)
-#: What the names of families with one word in them begin with, in lower case, to what they end in; of those that begin
-#: with the word, hooks only.
+#: Prefix of each family of names with a word in them, in lower case, to its suffixes; of those that begin with the
+#: word, only hooks.
 _MEMBERS = _endings()
-#: Knobs whose demand is met where all message servers are reached by TLS.
+#: How the names of families begin whose members are read only if the list names them, in lower case, to that list.
+_LISTS = {
+    **{
+        f"group_{of}": "GROUP_NAMES"
+        for of in ("quota_", "quota_dynamic_", "prio_factor_", "accept_surplus_", "autoregroup_")
+    },
+    **{
+        f"system_periodic_{of}_": f"SYSTEM_PERIODIC_{of.upper()}_NAMES"
+        for of in ("hold", "release", "remove", "vacate")
+    },
+    "submit_requirement_": "SUBMIT_REQUIREMENT_NAMES",
+    "job_transform_": "JOB_TRANSFORM_NAMES",
+}
+#: How names begin that limit what users may do.
+_LIMITING = re.compile(rf"deny_|max_jobs_|allow_(?:{'|'.join(LEVELS)})_")
+#: Knobs whose requirement is met if all message servers are reached by TLS.
 _BY_TLS = ("SEC_<CONTEXT>_ENCRYPTION", "SEC_<CONTEXT>_INTEGRITY")
-#: lists whose members are names of macros that get published
+#: lists of names of macros that are published
 _PUBLISHING = (
     "startd_attrs",
     "startd_exprs",
@@ -106,7 +122,7 @@ def _owner(config: Config, key: str) -> Context:
 
 
 def _circle(config: Config, circle: tuple[str, ...], met_in: Definition) -> Diagnostic:
-    """One finding for all macros of a circle, at the first of them."""
+    """One finding for all macros of a cycle, at the first of them."""
     order = list(config.chains)
     first = min(
         range(len(circle)), key=lambda at: order.index(circle[at]) if circle[at] in config.chains else len(order)
@@ -120,7 +136,7 @@ def _circle(config: Config, circle: tuple[str, ...], met_in: Definition) -> Diag
 
 
 def _value(config: Config, key: str, definition: Definition) -> tuple[list[Diagnostic], list[tuple[str, ...]]]:
-    """Problems of expanding a definition and of reading the result, and circles of macros met on the way."""
+    """Problems of expanding a definition and of reading the result, and cycles of macros found on the way."""
     if is_for_jobs(key):
         return [], []
     context = _owner(config, key)
@@ -151,7 +167,7 @@ def _name(definition: Definition, used: frozenset[str]) -> list[Diagnostic]:
         return []
     if present is not None and not span.is_template:
         if _protects(present):
-            # That there is a new name must not pass for protection by the old one.
+            # The existence of a new name must not suggest that the old one protects.
             message, write = f"{name} has no effect: it is an old name of {present}", f"Write {present}."
             return [diagnostic(Code.WITHOUT_EFFECT, message, span, name=name, remedy=write, severity=Severity.ERROR)]
         message = f"{name} is an old name" if present else f"{name} no longer has an effect"
@@ -163,24 +179,40 @@ def _name(definition: Definition, used: frozenset[str]) -> list[Diagnostic]:
         return []
     slotted = slot_prefixed(base)
     if slotted is not None:
-        message = f"{name}: {slotted.name} has no form for single slots"
+        message = f"{name}: {slotted.name} cannot be set for single slots"
         return [diagnostic(Code.SLOT_PREFIX_IGNORED, message, span, name=name, severity=_severity(slotted.name))]
     if find(name) is not None or base in ONLY_HTCONDORS:
         return []
     typed = BY_NAME.get(_TYPE_PREFIX.sub("", base)) if _TYPE_PREFIX.match(base) else None
     if typed is not None and typed.type is not KnobType.MACRO and typed.name not in _OF_TYPE:
-        message, remedy = f"{name}: {typed.name} has no form for types of slots", f"Write {typed.name}."
+        message, remedy = f"{name}: {typed.name} cannot be set for slot types", f"Write {typed.name}."
         severity = _severity(typed.name)
         return [diagnostic(Code.SLOT_PREFIX_IGNORED, message, span, name=name, remedy=remedy, severity=severity)]
     suggestion = near(base) or _near_of_type(name, base) or _near_of_family(base) or _near_of_member(base)
     if suggestion is None:
-        return []
+        return _unknown_limit(definition, base)
     message, severity = f"nothing reads {name}", _severity(suggestion)
     return [diagnostic(Code.NEAR_MISS, message, span, name=name, suggestion=suggestion, severity=severity)]
 
 
+def _unknown_limit(definition: Definition, base: str) -> list[Diagnostic]:
+    """A name of the kind that limits what users may do, which nothing reads: who relies on it must be told."""
+    name, kind = definition.name, _LIMITING.match(base)
+    if kind is None or definition.span.is_template:
+        return []
+    if kind[0] == "max_jobs_":
+        why, remedy = "no limit on jobs has that name", "See `roost help MAX_JOBS_PER_OWNER`."
+    else:
+        why = f"{base.partition('_')[2].upper()} is not an authorization level"
+        remedy = "Use READ, WRITE or ADMINISTRATOR."
+    message = f"{name} has no effect: {why}"
+    return [
+        diagnostic(Code.WITHOUT_EFFECT, message, definition.span, name=name, remedy=remedy, severity=Severity.ERROR)
+    ]
+
+
 def _protects(name: str) -> bool:
-    """Whether it is the name of a knob that protects or limits something: who thinks that it acts must be told."""
+    """Whether it is the name of a knob that protects or limits something: a user who relies on it must be told."""
     row = find(name)
     if row is None:
         return False
@@ -189,12 +221,12 @@ def _protects(name: str) -> bool:
 
 
 def _severity(name: str) -> Severity | None:
-    """An error for a knob that protects or limits something; None for what its code says."""
+    """An error for a knob that protects or limits something; None for the default of the code."""
     return Severity.ERROR if _protects(name) else None
 
 
 def _effect(config: Config, key: str, definition: Definition, used: frozenset[str]) -> list[Diagnostic]:
-    """Whether a knob asks for what Roost does not do, or has the prefix of a daemon that does not read it."""
+    """Report a knob that requests what Roost does not do, or that has the prefix of a daemon that does not read it."""
     name, span, row = definition.name, definition.span, find(key)
     prefix, dot, _ = key.partition(".")
     base = key.rpartition(".")[2]
@@ -204,7 +236,7 @@ def _effect(config: Config, key: str, definition: Definition, used: frozenset[st
         said = base in used or definition.origin is Origin.TEMPLATE
         return [_of_htcondor(definition)] if not said and is_lost_on_roost(base, definition.text) else []
     if row.unread is not None:
-        # A macro that other values use does what it always did; what protects or limits something does not.
+        # A macro that other values use still works; a knob that protects or limits something does not.
         if base in used and row.unread.severity is not Severity.ERROR:
             return []
         # The user cannot remove a line of a template, and HTCondor's value for it costs nothing.
@@ -215,6 +247,9 @@ def _effect(config: Config, key: str, definition: Definition, used: frozenset[st
             return []
         message = f"{name} has no effect: {row.unread.why.removesuffix('.')}"
         return [diagnostic(Code.WITHOUT_EFFECT, message, span, name=name, severity=row.unread.severity)]
+    if base not in used and definition.origin is not Origin.TEMPLATE and (listed_in := _not_listed(config, key, row)):
+        message, remedy = f"{name} has no effect: {listed_in} does not list it", f"Add it to {listed_in}."
+        return [diagnostic(Code.WITHOUT_EFFECT, message, span, name=name, remedy=remedy)]
     if row.read_by == "config.access":
         return problems(name, config.expander(_owner(config, key)).expand(definition.text, name=name), span)
     reader = row.subsystem.lower()
@@ -225,13 +260,33 @@ def _effect(config: Config, key: str, definition: Definition, used: frozenset[st
     return [diagnostic(Code.OTHER_DAEMON, message, span, name=name, suggestion=meant, severity=severity)]
 
 
+def _not_listed(config: Config, key: str, row: Knob) -> str:
+    """The list that would have to name the member of a family, in lower case, for it to be read; "" if none has to."""
+    prefix, _, rest = key.partition(".")
+    # Names of groups have dots, too.
+    base = rest if prefix in SUBSYSTEMS else key
+    family, _, rest = row.name.lower().partition("<")
+    found = _LISTS.get(family) if rest else None
+    if found is None:
+        return ""
+    member = base.removeprefix(family).removesuffix(rest.partition(">")[2])
+    try:
+        listed = config.get_list(found)
+    except ConfigError:
+        return ""
+    # The row of a shorter name may have been found: SUBMIT_REQUIREMENT_A_REASON, GROUP_QUOTA_DYNAMIC_A.
+    member = member.removeprefix("dynamic_")
+    known = [each.lower() for each in listed]
+    return "" if any(member == each or member.startswith(f"{each}_") for each in known) else found
+
+
 def _of_htcondor(definition: Definition) -> Diagnostic:
     message = f"{definition.name} has no effect: it is a knob of HTCondor that Roost does not read"
     return diagnostic(Code.WITHOUT_EFFECT, message, definition.span, name=definition.name, severity=Severity.NOTE)
 
 
 def _is_by_tls(config: Config) -> bool:
-    """Whether all that daemons and users say goes to message servers by TLS."""
+    """Whether all messages of daemons and users go to message servers over TLS."""
     found = config.find("NATS_SERVERS")
     text = "" if found is None else config.expander(config.context()).expand(found.text, name=found.name)
     servers = text.replace(",", " ").split()
@@ -239,7 +294,7 @@ def _is_by_tls(config: Config) -> bool:
 
 
 def _near_of_type(name: str, base: str) -> str | None:
-    """The name that was probably meant by one for a type of slots: few can be, so short ones are guessed, too."""
+    """The name that was probably meant by one for a slot type: candidates are few, so short ones are guessed, too."""
     match = _TYPE_PREFIX.match(base)
     if match is None:
         return None

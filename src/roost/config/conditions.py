@@ -1,8 +1,8 @@
 """The conditions of ``if`` and ``elif``.
 
 A condition is one word or number, ``defined NAME``, ``defined use CATEGORY:option`` or ``version OP
-X.Y[.Z]``, optionally after one ``!``. There are no operators between conditions: anything of that kind is
-refused as complex. Macro references are expanded before, with the definitions made so far.
+X.Y[.Z]``, optionally after one ``!``. There are no operators between conditions: they are refused as complex. Macro
+references are expanded first, with the definitions made so far.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class ConditionProblem(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """What conditions can ask about."""
+    """The facts that conditions can test."""
 
     #: whether a macro has a non-empty value
     defined: Callable[[str], bool]
@@ -77,7 +77,7 @@ def _defined(name: str, facts: Facts) -> bool:
     if "&&" in name or "||" in name:
         raise ConditionProblem(Code.COMPLEX_CONDITION, f"'defined {name}': complex conditions are not supported")
     if any(char.isspace() for char in name) or not _WORD.match(name.replace("/", "_")):
-        raise ConditionProblem(Code.BAD_CONDITION, f"{name!r} is not a name that could be defined")
+        raise ConditionProblem(Code.BAD_CONDITION, f"{name!r} is not a valid name")
     return bool(name) and (facts.defined(name) or _NUMBER.match(name) is not None or name.lower() in _TRUE | _FALSE)
 
 

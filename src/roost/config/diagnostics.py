@@ -1,11 +1,10 @@
 """What the configuration room reports: a stable code, a severity, a place, a sentence and a remedy.
 
-Reading a configuration never stops at the first mistake; every stage appends to a `Diagnostics` log and goes
-on with the most harmless reading. The typed accessors of `Config` raise `ConfigError`, which carries one
-`Diagnostic`.
+Reading a configuration never stops at the first mistake; every stage appends to a `Diagnostics` log and continues with
+the most harmless interpretation. The typed accessors of `Config` raise `ConfigError`, which carries one `Diagnostic`.
 
-`CODES` is the catalogue; the reference page of error codes is generated from it, and a test holds that no
-code is raised that is not in it.
+`CODES` is the catalogue; the reference page of error codes is generated from it, and a test checks that every code
+raised is in it.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from roost.base.records import dataclass
 
 
 class Code(StrEnum):
-    """Stable identifiers of everything the configuration room can complain about."""
+    """Stable identifiers of all problems that the configuration room reports."""
 
     # reading sources
     SOURCE_MISSING = "config-source-missing"
@@ -80,30 +79,30 @@ _E, _W, _N = Severity.ERROR, Severity.WARNING, Severity.NOTE
 # ruff: noqa: E501
 CODES: dict[Code, CodeDoc] = {
     Code.SOURCE_MISSING: CodeDoc(_E, "A file that the configuration needs cannot be read.", "Create the file, correct the path, use `include ifexist`, or set REQUIRE_LOCAL_CONFIG_FILE = False."),
-    Code.DIRECTORY_EMPTY: CodeDoc(_W, "The first configuration directory has no file that is read.", "Check the path; names that LOCAL_CONFIG_DIR_EXCLUDE_REGEXP matches, such as hidden files, are not read."),
+    Code.DIRECTORY_EMPTY: CodeDoc(_W, "The first configuration directory contains no file to read.", "Check the path; names that LOCAL_CONFIG_DIR_EXCLUDE_REGEXP matches, such as hidden files, are not read."),
     Code.SOURCE_TOO_LARGE: CodeDoc(_E, "A source is larger than the limit on one source.", "Check that the path names a configuration file; split a large file with `include`."),
     Code.NOT_TEXT: CodeDoc(_E, "A source is a program or another binary file.", "Check the path."),
     Code.COMMAND_FAILED: CodeDoc(_E, "A command whose output is configuration ended with a non-zero status.", "Run the command by hand; write `include ifexist command` if it may fail."),
     Code.INCLUDE_DEPTH: CodeDoc(_E, "`include` or `use` statements are nested too deeply.", "Look for a file or template that includes itself."),
-    Code.INCLUDE_KEYWORD: CodeDoc(_E, "There are unknown words between `include` and the colon.", "Write `include [ifexist] [command [into FILE]] : WHAT`."),
+    Code.INCLUDE_KEYWORD: CodeDoc(_E, "There are unknown keywords between `include` and the colon.", "Write `include [ifexist] [command [into FILE]] : WHAT`."),
     Code.LIMIT_REACHED: CodeDoc(_E, "The configuration exceeds a limit on its size.", "Remove generated or repeated statements."),
-    Code.ILLEGAL_NAME: CodeDoc(_E, "A name has characters other than letters, digits, `_`, `.` and `/`.", "Rename it; a hyphen is a frequent culprit, use `_`."),
+    Code.ILLEGAL_NAME: CodeDoc(_E, "A name has characters other than letters, digits, `_`, `.` and `/`.", "Rename it; often a hyphen is the cause, use `_` instead."),
     Code.MISSING_OPERATOR: CodeDoc(
         _E,
         "A line is neither an assignment nor a keyword statement nor a comment.",
         "Write `NAME = value`, or put `#` first; a lost `\\` on the line above also has this effect.",
     ),
-    Code.UNTERMINATED_BLOCK: CodeDoc(_E, "The line that ends an `@=` block was not found.", "End the block with a line that holds only `@` and the tag."),
+    Code.UNTERMINATED_BLOCK: CodeDoc(_E, "The line that ends an `@=` block was not found.", "End the block with a line that contains only `@` and the tag."),
     Code.UNBALANCED_IF: CodeDoc(_E, "`if`, `elif`, `else` and `endif` do not pair up within the source.", "Give each `if` one `endif` in the same file, and at most one `else`, last."),
     Code.BAD_CONDITION: CodeDoc(_E, "The text after `if` or `elif` is not a condition.", "Use true, false, a number, `defined NAME` or `version >= X.Y`, optionally after `!`."),
-    Code.COMPLEX_CONDITION: CodeDoc(_E, "Operators such as `&&` and `>` do not exist in conditions.", "Nest several `if`, or compute a number first: `if $INT(NAME)`."),
-    Code.BAD_VERSION: CodeDoc(_E, "A `version` condition lacks an operator or a version of the form X.Y or X.Y.Z.", "Write for instance `if version >= 8.2`."),
+    Code.COMPLEX_CONDITION: CodeDoc(_E, "Conditions do not support operators such as `&&` and `>`.", "Nest several `if`, or compute a number first: `if $INT(NAME)`."),
+    Code.BAD_VERSION: CodeDoc(_E, "A `version` condition lacks an operator or a version of the form X.Y or X.Y.Z.", "For example, write `if version >= 8.2`."),
     Code.COLON_ASSIGNMENT: CodeDoc(_W, "`NAME : value` is an obsolete form of assignment.", "Write `NAME = value`."),
     Code.JUNK_BEFORE_OPERATOR: CodeDoc(_W, "Words between the name and the operator are ignored.", "Remove them; the name is the first word only."),
     Code.JUNK_AFTER_KEYWORD: CodeDoc(_W, "Text after `else` or `endif` is ignored.", "Remove it; for `else if` write `elif`."),
-    Code.BLANK_AFTER_BACKSLASH: CodeDoc(_W, "There are blanks after a `\\` at the end of a line.", "Remove the blanks: some readers do not continue the line then."),
+    Code.BLANK_AFTER_BACKSLASH: CodeDoc(_W, "There are blanks after a `\\` at the end of a line.", "Remove the spaces: some parsers would not continue the line."),
     Code.BACKSLASH_AT_END: CodeDoc(_W, "The last line of a source ends with `\\`.", "Remove the backslash."),
-    Code.COMMENT_IN_CONTINUATION: CodeDoc(_W, "A comment line stands inside a continued line; the line goes on after it.", "Move the comment above the statement; if it was the last part, remove the `\\` before it."),
+    Code.COMMENT_IN_CONTINUATION: CodeDoc(_W, "A comment line is inside a continued line; the line continues after it.", "Move the comment above the statement; if it was the last part, remove the `\\` before it."),
     Code.HASH_IN_VALUE: CodeDoc(
         _W,
         "`#` after other text does not start a comment; it is part of the value.",
@@ -111,27 +110,27 @@ CODES: dict[Code, CodeDoc] = {
     ),
     Code.UNKNOWN_CATEGORY: CodeDoc(_E, "`use` names a category that does not exist.", "See the template catalogue for the categories."),
     Code.UNKNOWN_TEMPLATE: CodeDoc(_E, "`use` names a template that does not exist in its category.", "See the template catalogue."),
-    Code.TEMPLATE_WITHOUT_EFFECT: CodeDoc(_N, "`use` names a template of HTCondor that Roost knows by name but does not act on.", "Leave it if HTCondor reads the same files; otherwise remove it."),
+    Code.TEMPLATE_WITHOUT_EFFECT: CodeDoc(_N, "`use` names a template of HTCondor that Roost accepts but that has no effect.", "Keep it if HTCondor reads the same files; otherwise remove it."),
     Code.TEMPLATE_ARGUMENTS: CodeDoc(_E, "A template was used with missing, surplus or unclosed arguments.", "See the template's arguments in the catalogue."),
-    Code.ERROR_STATEMENT: CodeDoc(_E, "The configuration itself raised an error with an `error :` statement.", "Do what the message says."),
-    Code.WARNING_STATEMENT: CodeDoc(_W, "The configuration itself warned with a `warning :` statement.", "Do what the message says."),
-    Code.MACRO_CYCLE: CodeDoc(_E, "Macros refer to each other in a circle.", "Break the circle; only a reference to itself, in its own assignment, means a macro's earlier value."),
+    Code.ERROR_STATEMENT: CodeDoc(_E, "The configuration itself raised an error with an `error :` statement.", "Follow the message."),
+    Code.WARNING_STATEMENT: CodeDoc(_W, "The configuration itself warned with a `warning :` statement.", "Follow the message."),
+    Code.MACRO_CYCLE: CodeDoc(_E, "Macros refer to each other in a cycle.", "Break the cycle; only a reference to itself, in its own assignment, means a macro's earlier value."),
     Code.EXPANSION_LIMIT: CodeDoc(_E, "Expanding a value exceeds a limit on length, count or depth.", "Look for macros that double each other's text."),
-    Code.FUNCTION_FAILED: CodeDoc(_E, "A function macro such as `$INT()` cannot give a result.", "Check the arguments; a name must be a defined macro's, an expression must have the right type."),
+    Code.FUNCTION_FAILED: CodeDoc(_E, "A function macro such as `$INT()` cannot be evaluated.", "Check the arguments; a name must be a defined macro's, an expression must have the right type."),
     Code.UNDEFINED_MACRO: CodeDoc(_W, "A value refers to a macro that is defined nowhere; it expands to nothing.", "Define the macro, correct the name, or write `$(NAME:)` if it may be empty."),
     Code.BAD_INTEGER: CodeDoc(_E, "The value of a knob is not a whole number.", "Write a number or an expression of constants."),
     Code.BAD_REAL: CodeDoc(_E, "The value of a knob is not a number.", "Write a number or an expression of constants."),
     Code.BAD_BOOLEAN: CodeDoc(_E, "The value of a knob is neither true nor false.", "Write True or False."),
     Code.BAD_EXPRESSION: CodeDoc(_E, "The value of a knob is not a well-formed ClassAd expression.", "Correct the expression; check parentheses and macros that expand to nothing."),
-    Code.BAD_CHOICE: CodeDoc(_E, "The value of a knob is not one of the words that it allows.", "Use one of the words in the knob's description."),
+    Code.BAD_CHOICE: CodeDoc(_E, "The value of a knob is not one of the keywords that it allows.", "Use one of the keywords in the knob's description."),
     Code.OUT_OF_RANGE: CodeDoc(_E, "The value of a knob is outside its range.", "Use a value within the range in the knob's description."),
-    Code.MISSING_VALUE: CodeDoc(_E, "A knob without a default is needed and not set.", "Set it."),
+    Code.MISSING_VALUE: CodeDoc(_E, "A required knob without a default is not set.", "Set it."),
     Code.NEAR_MISS: CodeDoc(_W, "A name that nothing reads differs from a known knob by a letter or two; an error where that knob protects or limits something.", "Correct the name, or use the macro somewhere if it is your own."),
-    Code.DEPRECATED_NAME: CodeDoc(_W, "The name is an old one.", "Use the present name; if there is none, remove the line."),
+    Code.DEPRECATED_NAME: CodeDoc(_W, "The name is obsolete.", "Use the current name; if there is none, remove the line."),
     Code.PRESET_OVERRIDDEN: CodeDoc(_W, "The name is preset at start and cannot be assigned.", "Use another name, or the knob that acts on the detected value."),
-    Code.SLOT_PREFIX_IGNORED: CodeDoc(_W, "The knob has no form for slots or types of slots, so the prefixed name is read by nothing; an error where the knob protects or limits something.", "Refer to SlotID in the expression, or use SLOT_TYPE_<N>_ where the knob allows it."),
-    Code.WITHOUT_EFFECT: CodeDoc(_W, "Roost accepts the knob and does not act on it; an error where the knob protects or limits something, a note where nothing is lost.", "Remove the line. If HTCondor reads the same file, put it between `if ! defined ROOST` and `endif`."),
-    Code.ACCESS_LIST: CodeDoc(_E, "An entry of ALLOW_<LEVEL> or DENY_<LEVEL> is not a user, so Roost cannot enforce it.", "Name users as `user@domain`, `*@domain` or `*`; keep hosts out where the message servers run. If HTCondor reads the same file, put the line between `if ! defined ROOST` and `endif`."),
+    Code.SLOT_PREFIX_IGNORED: CodeDoc(_W, "The knob cannot be set for slots or slot types, so nothing reads the prefixed name; an error where the knob protects or limits something.", "Refer to SlotID in the expression, or use SLOT_TYPE_<N>_ where the knob allows it."),
+    Code.WITHOUT_EFFECT: CodeDoc(_W, "Roost accepts the knob, but it has no effect; an error where the knob protects or limits something, a note where nothing is lost.", "Remove the line. If HTCondor reads the same file, put it between `if ! defined ROOST` and `endif`."),
+    Code.ACCESS_LIST: CodeDoc(_E, "An entry of ALLOW_<LEVEL> or DENY_<LEVEL> is not a user, so Roost cannot enforce it.", "Name users as `user@domain`, `*@domain` or `*`; block hosts where the message servers run. If HTCondor reads the same file, put the line between `if ! defined ROOST` and `endif`."),
     Code.OTHER_DAEMON: CodeDoc(_W, "The name has the prefix of a daemon that does not read the knob; an error where the knob protects or limits something.", "Use the prefix of the daemon that reads it, or none."),
 }
 # fmt: on
@@ -156,7 +155,7 @@ def diagnostic(
 
 
 class ConfigError(Exception):
-    """A value cannot be given; ``diagnostic`` says which, where it was defined, why, and what to do."""
+    """A value cannot be read; ``diagnostic`` says which, where it was defined, why, and what to do."""
 
     def __init__(self, diagnostic: Diagnostic) -> None:
         super().__init__(str(diagnostic))
@@ -170,7 +169,7 @@ class ConfigError(Exception):
 
 @dataclass(slots=True)
 class Diagnostics(base.Diagnostics):
-    """The list of what reading a configuration finds."""
+    """The list of findings from reading a configuration."""
 
     def report(
         self,

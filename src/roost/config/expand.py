@@ -1,8 +1,8 @@
-"""Expansion of macro references: values in, final text out, every step on record.
+"""Expansion of macro references: values in, final text out, with a record of every step.
 
 `Expander.expand` follows references depth first with the definitions it is given, at the moment it is called,
 so a macro always means its last definition. The result of a reference is not scanned again: ``$(DOLLAR)(A)``
-stays ``$(A)``. Circles are found with the chain of names being expanded and reported with that chain; length,
+stays ``$(A)``. Cycles are detected by the chain of names being expanded and reported with that chain; length,
 count and depth of an expansion are limited. A problem never raises: it is added to ``problems`` and the
 reference expands to nothing.
 
@@ -25,7 +25,7 @@ from roost.config.references import NAME, Call, Reference, pieces
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a name means where it is used: the full name it was found under, its raw text and its place."""
+    """The meaning of a name where it is used: the full name it was found under, its raw text and its place."""
 
     name: str
     text: str
@@ -42,17 +42,17 @@ class Scope(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something an expansion could not do, without a place: the caller knows whose value it was."""
+    """A problem of an expansion, without a place: the caller knows whose value it was."""
 
     code: Code
     message: str
-    #: case-folded names of the macros that refer to each other in a circle, in the order met; empty for no circle
+    #: case-folded names of the macros that refer to each other in a cycle, in the order found; empty for no cycle
     circle: tuple[str, ...] = ()
 
 
 def circle_message(circle: tuple[str, ...]) -> str:
     """Which macros refer to each other, in words."""
-    return f"macros refer to each other in a circle: {' -> '.join([*circle, circle[0]]).upper()}"
+    return f"macros refer to each other in a cycle: {' -> '.join([*circle, circle[0]]).upper()}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +67,7 @@ class Step:
     #: raw text put in its place, before its own references were followed
     text: str
     span: Span | None
-    #: what the reference came to in the end
+    #: the final result of the reference
     result: str
 
 
@@ -77,7 +77,7 @@ class _LimitReached(Exception):
 
 @dataclass(slots=True, kw_only=True)
 class Expander:
-    """Expands texts in one scope; make a new one for each value asked for."""
+    """Expands texts in one scope; create a new one for each value."""
 
     scope: Scope
     host: Host
@@ -86,18 +86,18 @@ class Expander:
     #: steps in the order of reading, filled only when ``recording``
     steps: list[Step] = field(default_factory=list)
     recording: bool = False
-    #: whether the result depends on randomness and must not be remembered
+    #: whether the result depends on random numbers and must not be cached
     random_used: bool = False
     #: finished values of this scope by case-folded full name; may be shared by all expanders of one scope
     done: dict[str, str] = field(default_factory=dict)
-    #: levels that a text surely goes through, so that what is too deep need not be followed; None if not known
+    #: lower bound on the nesting of a text, so that one that is too deep need not be followed; None if unknown
     nesting: Callable[[str], int] | None = None
     _chain: list[str] = field(default_factory=list)
     _count: int = 0
     _depth: int = 0
 
     def expand(self, text: str, *, name: str | None = None) -> str:
-        """The text with all references followed; ``name`` is the macro whose value it is, to find circles."""
+        """The text with all references followed; ``name`` is the macro whose value it is, to detect cycles."""
         if "$" not in text:
             return text
         self._chain = [name.lower()] if name else []
@@ -111,7 +111,7 @@ class Expander:
             return ""
 
     def problem(self, code: Code, message: str, circle: tuple[str, ...] = ()) -> None:
-        """Note that something could not be expanded."""
+        """Record a problem."""
         problem = Problem(code, message, circle)
         if problem not in self.problems[-20:]:
             self.problems.append(problem)
@@ -195,7 +195,7 @@ class Expander:
         return result
 
     def _stepped(self, reference: str, name: str | None, text: str, span: Span | None) -> str:
-        """Expand ``text`` with a step on record before the steps that its own references make."""
+        """Expand ``text``, recording its step before the steps of its own references."""
         index = self._record(reference, name, text, span)
         result = self._text(text)
         if index is not None:

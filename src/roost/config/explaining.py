@@ -1,4 +1,4 @@
-"""Why a name has the value it has: its chain of definitions and each macro expansion step.
+"""Why a name has its value: its chain of definitions and each macro expansion step.
 
 The result is data; the command line and the dashboard render it.
 """
@@ -66,7 +66,7 @@ class Explanation:
 
 
 def explain(config: Config, name: str, **asking: Unpack[Asking]) -> Explanation:
-    """Explain the value of a name in a view. Never raises for what is configured."""
+    """Explain the value of a name in a view. Never raises for any configuration."""
     view = config.view(**asking)
     context, found = view.context, view.find(name)
     chain = config.definitions(found.name) if found else ()

@@ -22,7 +22,7 @@ class ExpressionProblem(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Other:
-    """A value that is neither a number nor a truth value nor a text; str() gives its ClassAd text."""
+    """A value that is neither a number nor a boolean nor a string; str() gives its ClassAd text."""
 
     value: Value
 

@@ -1,10 +1,10 @@
 """The function macros: ``$ENV``, ``$INT``, ``$REAL``, ``$STRING``, ``$EVAL``, ``$CHOICE``, ``$RANDOM_…``,
 ``$SUBSTR``, ``$F…``, ``$BASENAME`` and ``$DIRNAME``.
 
-A function gets its arguments as text in which macros are already expanded. An argument that is called an
-*item* in the manual is the name of a macro, whose value is meant, or else itself the text. Values are
-evaluated by the host's ClassAd evaluator; plain numbers are not sent there. A function that cannot give a
-result raises `FunctionFailed`, with the text to use in its place, nearly always none.
+A function gets its arguments as text in which macros are already expanded. An *item*, as the manual calls it, is the
+name of a macro, which stands for its value, or otherwise the text itself. Values are evaluated by the host's ClassAd
+evaluator; plain numbers are read directly. A function without a result raises `FunctionFailed`, with the text to use
+instead, nearly always empty.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ class Caller(Protocol):
     """The expansion that a function is part of."""
 
     host: Host
-    #: set by functions whose result must not be remembered
+    #: set by functions whose result must not be cached
     random_used: bool
 
 
 class FunctionFailed(Exception):
-    """A function macro cannot give a result; ``text`` is what stands in its place."""
+    """A function macro cannot give a result; ``text`` is used instead."""
 
     def __init__(self, message: str, text: str = "") -> None:
         super().__init__(message)
@@ -113,7 +113,7 @@ def _format(value: int | float | str, form: str, letters: str) -> str:
     match = _FORMAT.match(form)
     if match is None or match.group(3) not in letters:
         raise FunctionFailed(
-            f"{form!r} is not a format for this value; use one conversion out of %{', %'.join(letters)}"
+            f"{form!r} is not a format for this value; use one of the conversions %{', %'.join(letters)}"
         )
     before, flags, letter, after = match.groups()
     return f"{before}{('%' + flags + letter) % value}{after}"
@@ -172,24 +172,24 @@ def _list_of(parts: list[str], value_of: ValueOf) -> list[str]:
 def _choice(parts: list[str], value_of: ValueOf, caller: Caller) -> str:
     index = int(_number(_item(parts, value_of), caller))
     if len(parts) == 2 and value_of(parts[1]) is None:
-        raise FunctionFailed(f"{parts[1]!r} is not a macro that holds a list")
+        raise FunctionFailed(f"{parts[1]!r} is not a macro that contains a list")
     choices = _list_of(parts[1:], value_of)
     if not 0 <= index < len(choices):
-        raise FunctionFailed(f"there is no choice number {index} among {len(choices)} (the first is 0)")
+        raise FunctionFailed(f"there is no item {index} among {len(choices)} (the first is 0)")
     return choices[index]
 
 
 def _random_choice(parts: list[str], value_of: ValueOf, caller: Caller) -> str:
     choices = _list_of(parts, value_of)
     if not choices:
-        raise FunctionFailed("there is nothing to choose from")
+        raise FunctionFailed("the list is empty")
     caller.random_used = True
     return choices[caller.host.random_integer(0, len(choices) - 1)]
 
 
 def _random_integer(parts: list[str], value_of: ValueOf, caller: Caller) -> str:
     if not 2 <= len(parts) <= 3:
-        raise FunctionFailed("two or three numbers are needed: lowest, highest, step")
+        raise FunctionFailed("expected two or three numbers: lowest, highest, step")
     numbers = [int(_number(_item([part], value_of), caller)) for part in parts]
     low, high, step = numbers[0], numbers[1], numbers[2] if len(numbers) == 3 else 1
     if high < low or step < 1:
@@ -201,7 +201,7 @@ def _random_integer(parts: list[str], value_of: ValueOf, caller: Caller) -> str:
 def _substring(parts: list[str], value_of: ValueOf, caller: Caller) -> str:
     value = value_of(parts[0])
     if value is None or not 2 <= len(parts) <= 3:
-        raise FunctionFailed("the name of a defined macro, a start and possibly a length are needed")
+        raise FunctionFailed("expected the name of a defined macro, a start and optionally a length")
     start = int(_number(_item(parts[1:], value_of), caller))
     start = max(len(value) + start, 0) if start < 0 else start
     if len(parts) == 2:

@@ -1,4 +1,4 @@
-"""What the configuration language needs of the world, as one protocol, and a world made of dictionaries.
+"""The outside world of the configuration language, as a protocol, and an implementation made of dictionaries.
 
 The room itself opens no file, runs no command and draws no random number: it asks a `Host`. The command line
 gives it the real one; tests, the simulator and `roost config` on text given as an argument use `MemoryHost`.
@@ -19,7 +19,7 @@ __all__ = ["CommandResult", "ExpressionProblem", "Host", "MemoryHost"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandResult:
-    """How a command ended that was run for its output."""
+    """The result of a command that was run for its output."""
 
     status: int
     output: str
@@ -76,7 +76,7 @@ class MemoryHost:
     variables: dict[str, str] = field(default_factory=dict)
     #: evaluates expressions instead of `roost.classad`
     evaluator: Callable[[str], object] | None = None
-    #: what time() and the like give in expressions
+    #: the source of time() and similar functions in expressions
     world: World = field(default_factory=FixedWorld)
     seed: int = 0
     _random: random.Random = field(init=False)

@@ -1,7 +1,7 @@
 """Which configuration is in force: a digest that names it, where each expression was set, and what differs between two.
 
-The digest is of all that sources define, as written: two daemons that read the same have the same digest. What is found
-out about the machine at start does not count.
+The digest covers everything that sources define, as written: two daemons that read the same sources have the same
+digest. Values detected on the machine at start do not count.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from roost.config.lookup import Config
 from roost.model.audit import AuditKind, AuditRecord, Detail, InForce, Source, clipped, some
 from roost.model.digests import digest
 
-#: Names that are told of a change.
+#: Most names listed for a change.
 CHANGES_MAX: Final = 100
 
 
 def configuration_digest(config: Config) -> str:
-    """The name of a configuration."""
+    """The digest of a configuration."""
     return digest(*(part for name in config.names() for part in (name.lower(), config.definitions(name)[-1].text)))
 
 
 def in_force(config: Config, knobs: Iterable[str], subsystem: str) -> InForce:
-    """What the records of a core say of a configuration: where these knobs come from."""
+    """The configuration in force for a core's records: the sources of these knobs."""
     view = config.view(subsys=subsystem)
     found = {}
     for knob in knobs:
@@ -38,7 +38,7 @@ def in_force(config: Config, knobs: Iterable[str], subsystem: str) -> InForce:
 
 
 def configuration_record(before: Config | None, after: Config, now: float, *, role: str) -> AuditRecord:
-    """That a daemon works with a configuration from now on; `before` is None at its start."""
+    """The audit record of a daemon that adopts a configuration; `before` is None at its start."""
     name = configuration_digest(after)
     changed = changed_names(before, after)
     different = "1 name is different" if len(changed) == 1 else f"{len(changed)} names are different"
@@ -57,7 +57,7 @@ def configuration_record(before: Config | None, after: Config, now: float, *, ro
 
 
 def changed_names(before: Config | None, after: Config) -> dict[str, str]:
-    """What was set, or is set otherwise, or not any more: name to its text with the place, "" for gone."""
+    """Names that were set, changed or removed: name to its text with the place, "" for removed."""
     found: dict[str, str] = {}
     for name in after.names():
         now = after.definitions(name)[-1]

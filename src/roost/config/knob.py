@@ -1,6 +1,6 @@
 """What a knob is: a name the configuration language or a daemon knows, with type, default, range and meaning.
 
-The rows themselves are in `roost.config.knobs`, one module per daemon. This module holds the shapes only.
+The rows themselves are in `roost.config.knobs`, one module per daemon. This module has only the data types.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from roost.config.subsystems import PLACEHOLDER, PLACEHOLDERS
 
 
 class KnobType(StrEnum):
-    """How the text of a value is read."""
+    """How the text of a value is parsed."""
 
     STRING = "string"
     PATH = "path"
@@ -39,8 +39,8 @@ class Reload(StrEnum):
     PRESET = "preset"
 
 
-class Scope(StrEnum):
-    """Prefixed forms of a knob beside the daemon prefixes that every knob has."""
+class KnobScope(StrEnum):
+    """Prefixed forms of a knob in addition to the daemon prefixes that every knob has."""
 
     PLAIN = "plain"
     #: SLOT_TYPE_<T>_NAME overrides the knob for slots of that type
@@ -51,17 +51,17 @@ class Scope(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """Why a knob is accepted without effect, and how grave it is to rely on it."""
+    """Why a knob is accepted without effect, and how serious it is to rely on it."""
 
     #: a sentence that says why, and what to use instead
     why: str
     #: an error for a knob that protects or limits something: relying on it is worse than not starting
     severity: Severity = Severity.WARNING
-    #: values that ask for what happens anyway, in lower case, beside the default and the empty value
+    #: values that request what happens anyway, in lower case, in addition to the default and the empty value
     harmless: tuple[str, ...] = ()
 
     def matters(self, text: str, default: str | None) -> bool:
-        """Whether a value asks for something that does not happen."""
+        """Whether a value requests something that does not happen."""
         given = text.strip().strip('"').lower()
         return bool(given) and given not in self.harmless and given != (default or "").strip('"').lower()
 
@@ -85,10 +85,10 @@ class Knob:
     reload: Reload
     #: daemon that reads it
     subsystem: str
-    scope: Scope
-    #: module below `roost` that asks for the value; empty when nothing does
+    scope: KnobScope
+    #: module below `roost` that reads the value; empty when none does
     read_by: str
-    #: why nothing asks for it; None when something does
+    #: why no module reads it; None when one does
     unread: Unread | None
 
     @property
@@ -126,11 +126,11 @@ def knob(
     high: float | None = None,
     words: tuple[str, ...] = (),
     reload: Reload = Reload.RECONFIG,
-    scope: Scope = Scope.PLAIN,
+    scope: KnobScope = KnobScope.PLAIN,
     read_by: str = "",
     unread: Unread | None = None,
 ) -> Knob:
-    """A row of the table, with the usual values filled in; a row that is `unread` has no reader."""
+    """A row of the table, with defaults filled in; a row that is `unread` has no reader."""
     return Knob(
         name=name,
         type=type,

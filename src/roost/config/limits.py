@@ -1,6 +1,6 @@
-"""Named limits of the configuration language: everything in it that can grow stops at one of these.
+"""Named limits of the configuration language: everything that can grow has one.
 
-A limit that is reached gives an error diagnostic with the limit's name; it never truncates a value silently.
+Exceeding a limit gives an error diagnostic with the limit's name; values are never truncated silently.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ class Limits:
     if_depth_max: int = 64
     #: number of different macro names in one configuration
     macros_max: int = 100_000
-    #: text kept for all definitions of one configuration, overridden ones counted, in characters
+    #: text kept for all definitions of one configuration, including overridden ones, in characters
     table_chars_max: int = 64_000_000
-    #: number of statements executed for one configuration, includes and templates counted
+    #: number of statements executed for one configuration, including those in includes and templates
     statements_max: int = 1_000_000
     #: number of files and commands read for one configuration
     sources_max: int = 10_000

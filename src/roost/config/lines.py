@@ -1,11 +1,11 @@
 """From the text of a source to logical lines: continuations joined, comments and blank lines left out.
 
-A `\\` at the end of a line joins the next one, whose leading blanks go; the text before it is kept as it is.
+A `\\` at the end of a line joins the next line, whose leading blanks are dropped; the text before it is kept unchanged.
 A comment line inside a continuation is skipped and does not end it; a blank line does. Each logical line
 keeps, for every piece it was joined from, where that piece came from, so that an offset in it can be turned
 back into line and column.
 
-It does not know what a line means; `@=` blocks are put together from logical lines by the parser.
+It does not interpret lines; the parser assembles `@=` blocks from logical lines.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Segment = tuple[int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class LogicalLine:
-    """One statement's text without surrounding blanks, and where its pieces stood."""
+    """One statement's text without surrounding blanks, and the places of its pieces."""
 
     text: str
     segments: tuple[Segment, ...]
@@ -42,14 +42,14 @@ class LogicalLine:
 
 
 class LineReader:
-    """Iterates over the logical lines of one source, reporting what is odd about them."""
+    """Iterates over the logical lines of one source, reporting problems."""
 
     def __init__(self, text: str, file: str, via: Span | None, log: Diagnostics, limits: Limits) -> None:
         self.file = file
         self.via = via
         self.log = log
         self.limits = limits
-        # Some editors begin a file with a byte-order mark; a blank in its place leaves the columns as they are.
+        # Some editors begin a file with a byte-order mark; a blank in its place keeps the columns unchanged.
         self.lines = (" " + text[1:] if text.startswith("\ufeff") else text).split("\n")
         self.last = len(self.lines)
 

@@ -3,9 +3,9 @@
 A `Loader` runs the statements of one source after another, in order: conditions are decided and paths, names
 and messages expanded with what is defined so far; values are stored unexpanded, except that a macro's
 reference to itself is replaced by its earlier value. `include` and `use` run other statements in between.
-Mistakes go to the log and the statement is left out; the next one is executed.
+Mistakes are logged and the statement is skipped; execution continues with the next one.
 
-Which sources there are, and in which order, is `roost.config.sources`.
+`roost.config.sources` determines the sources and their order.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from roost.config.table import Definition, MacroTable, Origin
 from roost.config.template import OptionProblem, Template, fill, split_options
 from roost.config.templates import ALL, BY_NAME, CATEGORIES, WITHOUT_EFFECT
 
-#: version of the language that ``version`` conditions compare with: that of the reader whose behaviour is
+#: version of the language that ``version`` conditions compare with: that of the HTCondor release whose behaviour is
 #: followed
 LANGUAGE_VERSION: Version = (25, 14, 1)
 
@@ -52,7 +52,7 @@ class _Branch:
 
 @dataclass(slots=True, kw_only=True)
 class Loader:
-    """The configuration while it grows."""
+    """The configuration while it is being read."""
 
     host: Host
     subsystem: str
@@ -84,7 +84,7 @@ class Loader:
         self._facts = Facts(defined=self._defined, template=_template_exists, version=self.version)
 
     def expand(self, text: str, span: Span) -> str:
-        """The text with references followed, as things stand now."""
+        """The text with references expanded with the current definitions."""
         if "$" not in text:
             return text
         expander = Expander(scope=self.scope, host=self.host, limits=self.limits)
@@ -228,7 +228,8 @@ class Loader:
         )
 
     def _stored(self, key: str, statement: Assign) -> str:
-        """The text to store: references to the name itself replaced, the old value put before an appended one."""
+        """The text to store: references to the name itself are replaced, and the old value is prepended to an appended
+        one."""
         text = statement.value.text
         names = _selves(key)
         if "$(" in text and names[-1] in text.lower():
@@ -244,7 +245,7 @@ class Loader:
     def _previous(self, names: tuple[str, ...]) -> str:
         """The raw value in force of the first of the names that has one.
 
-        A prefixed name written out means itself only; without the prefix it means what it overrides, too.
+        A fully prefixed name means only itself; without the prefix it also means what it overrides.
         """
         for name in names:
             definition = self.table.last(name)
@@ -352,7 +353,7 @@ def _template_exists(category: str, option: str | None) -> bool:
 
 
 def beside(path: str, file: str) -> str:
-    """A path as the file that names it means it: relative ones start at that file's directory."""
+    """A path in a file: relative ones are relative to that file's directory."""
     if path.startswith("/") or "/" not in file:
         return path
     return file.rpartition("/")[0] + "/" + path

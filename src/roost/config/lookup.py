@@ -1,9 +1,8 @@
 """A finished configuration: looking names up, expanding them, and reading them as typed values.
 
-`Config` never changes. Values are expanded when they are asked for, in the context of a daemon (``subsys``),
-one of its instances (``localname``), a slot type or a slot, and remembered. `get` gives text, or None for
-what is undefined or empty; typed accessors fall back to the knob's default then, and raise `ConfigError` for
-what cannot be read.
+`Config` never changes. Values are expanded on demand, in the context of a daemon (``subsys``), one of its instances
+(``localname``), a slot type or a slot, and cached. `get` returns text, or None for an undefined or empty value; typed
+accessors fall back to the knob's default then, and raise `ConfigError` for an invalid value.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from roost.config.values import Reading, ValueProblem, as_boolean, as_expression
 
 T = TypeVar("T")
 
-#: problems for which `Config.get` raises; what else went wrong only emptied a part of the value
+#: problems for which `Config.get` raises; any other only leaves a part of the value empty
 _FATAL = frozenset({Code.MACRO_CYCLE, Code.EXPANSION_LIMIT})
 
 
@@ -39,7 +38,7 @@ class Context:
 
 
 class Asking(TypedDict, total=False):
-    """The reader of a configuration; what is not given is that of the reader the configuration was made for."""
+    """Keyword arguments for the reader of a configuration; by default the reader for which it was loaded."""
 
     #: daemon or command
     subsys: str | None
@@ -55,7 +54,7 @@ class Config:
 
     #: case-folded full name to definitions, oldest first
     chains: Mapping[str, tuple[Definition, ...]]
-    #: what was found wrong while reading
+    #: problems found while reading
     log: tuple[Diagnostic, ...]
     #: findings beyond the limit on diagnostics, which were only counted
     dropped: int
@@ -68,7 +67,7 @@ class Config:
     sources: tuple[str, ...]
     #: case-folded name to what it means when nothing defines it
     defaults: Mapping[str, str] = field(default_factory=lambda: DEFAULTS, repr=False, compare=False)
-    #: read as HTCondor reads it: nothing is said about what Roost does with it
+    #: read as HTCondor reads it: no diagnostics about Roost's own use
     for_htcondor: bool = False
     _scopes: dict[Context, NameScope] = field(default_factory=dict, init=False, repr=False, compare=False)
     _done: dict[Context, dict[str, str]] = field(default_factory=dict, init=False, repr=False, compare=False)
@@ -93,7 +92,7 @@ class Config:
         return [self.chains[key][0].name for key in sorted(self.chains)]
 
     def context(self, subsys: str | None = None, localname: str | None = None) -> Context:
-        """The context of a question: what is not given is taken from the reader it was made for."""
+        """The context of a lookup; defaults come from the reader for which the configuration was loaded."""
         return Context(subsys or self.subsystem, localname or self.localname)
 
     def scope(self, context: Context) -> NameScope:
@@ -111,7 +110,7 @@ class Config:
         return scope
 
     def expander(self, context: Context, *, recording: bool = False) -> Expander:
-        """A new expander for a context; one that records starts with nothing remembered."""
+        """A new expander for a context; a recording one starts with an empty cache."""
         scope, done = self.scope(context), {} if recording else self._done.setdefault(context, {})
         nesting = self._nestings.setdefault(context, Nesting(scope))
         return Expander(
@@ -130,12 +129,12 @@ class Config:
     def get(self, name: str, **asking: Unpack[Asking]) -> str | None:
         """The expanded text of a name; None when it is undefined or empty.
 
-        Raises `ConfigError` when macros go in a circle or the text outgrows its limits.
+        Raises `ConfigError` when macros form a cycle or the text exceeds its limits.
         """
         return self.view(**asking).get(name)
 
     def expand(self, text: str, *, subsys: str | None = None, localname: str | None = None) -> str:
-        """Any text with its references followed."""
+        """Any text with its references expanded."""
         return self.expanded(Found("", text, Span("<text>")), self.context(subsys, localname), _FATAL)
 
     def expanded(self, found: Found, context: Context, fatal: frozenset[Code] | None) -> str:
@@ -188,7 +187,8 @@ class Config:
         remedy: str | None = None,
         severity: Severity | None = None,
     ) -> Diagnostic:
-        """What is wrong with the value of a name, at its place; where it is not set, at that of the list it is in."""
+        """An error about the value of a name, at its place; if it is not set, at the place of the list that names
+        it."""
         found = self.find(name, subsys=subsys) or (self.find(listed_in, subsys=subsys) if listed_in else None)
         span = DEFAULT_SPAN if found is None else found.span
         return diagnostic(code, f"{name}: {message}", span, name=name, remedy=remedy, severity=severity)
@@ -222,7 +222,7 @@ class View:
         return scope.find(key)
 
     def get(self, name: str) -> str | None:
-        """The expanded text; None when it is undefined or empty. Raises `ConfigError` for a circle of macros."""
+        """The expanded text; None when it is undefined or empty. Raises `ConfigError` for a cycle of macros."""
         found = self.find(name)
         if found is None:
             return None

@@ -1,9 +1,9 @@
-"""How deep the references of definitions surely go, found without expanding them.
+"""A lower bound on the nesting of references, found without expanding them.
 
 Expanding stops at `Limits.expansion_depth_max`. In a long chain of macros every link would be followed that far only to
-fail; here each definition is looked at once. The depth is a lower bound: only references that are followed in any case
-count (written plainly, to a name that is defined and not empty), none inside defaults, function arguments or names put
-together by macros. A circle counts as far as it has been followed: finding circles is left to expanding.
+fail; here each definition is visited once. Only references that are always followed count (written literally, to a name
+that is defined and not empty), none inside defaults, function arguments or names composed by macros. A cycle counts as
+far as it has been followed: detecting cycles is left to expansion.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from roost.config.references import NAME, Reference, pieces
 
 
 class Nesting:
-    """Remembers depths of one scope, by case-folded full name."""
+    """Caches depths of one scope, by case-folded full name."""
 
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
         self._depths: dict[str, int] = {}
 
     def depth(self, text: str) -> int:
-        """Levels of references that expanding a text surely goes through; 0 for a text without references."""
+        """Minimum levels of references in the expansion of a text; 0 for a text without references."""
         if "$" not in text:
             return 0
         return 1 + max((self._of(found) for found in self._followed(text)), default=0)

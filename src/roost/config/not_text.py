@@ -1,6 +1,6 @@
-"""Whether what was read as text is text at all, and how many of a file's mistakes a person is shown.
+"""Detects files that are not text, and limits how many mistakes of a file are shown.
 
-A user who names the wrong file (a program, an archive, a page of prose) is told so in one sentence, not once a line.
+A user who names the wrong file (a program, an archive, a page of prose) gets one sentence, not one error per line.
 """
 
 from __future__ import annotations
@@ -8,16 +8,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-#: Characters of the beginning that are looked at.
+#: Characters at the beginning that are checked.
 _LOOKED_AT: Final = 4096
-#: Part of them that may be unreadable, or control characters, in a text.
+#: Largest share of undecodable or control characters in a text.
 _UNREADABLE_MAX: Final = 0.1
-#: Mistakes of one file that are shown; the rest is counted.
+#: Most mistakes of one file that are shown; the rest are counted.
 SHOWN_MAX: Final = 20
 
 
 def nature(text: str) -> str:
-    """What a file is that is not text, with its article; "" for text. `text` is what was decoded of it, with errors."""
+    """What a file is that is not text, with its article; "" for text. `text` is its decoded content, with errors."""
     if text.startswith("\x7fELF"):
         return "a program"
     head = text[:_LOOKED_AT]

@@ -1,11 +1,10 @@
 """From logical lines to statements.
 
-One pass, no look-ahead beyond a line except for `@=` blocks. Words that introduce statements are keywords
-only in the right shape: ``use``, ``include``, ``error`` and ``warning`` need a colon before any ``=``, so
-that ``error = 3`` is an assignment; ``if``, ``elif``, ``else`` and ``endif`` are keywords whenever they are
-the first word.
+One pass, no look-ahead beyond a line except for `@=` blocks. Words that introduce statements are keywords only in the
+right form: ``use``, ``include``, ``error`` and ``warning`` need a colon before any ``=``, so that ``error = 3`` is an
+assignment; ``if``, ``elif``, ``else`` and ``endif`` are keywords whenever they are the first word.
 
-Slips are reported and skipped; text never makes it raise. Nothing is expanded or executed here.
+Mistakes are reported and skipped; no text makes it raise. Nothing is expanded or executed here.
 """
 
 from __future__ import annotations
@@ -39,9 +38,9 @@ _PLAIN = re.compile(r"([A-Za-z0-9_./]+)\s*(=)\s*(.*)", re.DOTALL)
 _BRANCH = re.compile(r"(if|elif|else|endif)(?:\s+|$)", re.IGNORECASE)
 _KEYWORD = re.compile(r"@?(use|include|error|warning)\b", re.IGNORECASE)
 _OPERATOR = re.compile(r"[=:]|\$\(")
-#: words that mean `elif` elsewhere
+#: words for `elif` in other languages
 _ELSE_IF = ("elseif", "elsif", "else_if")
-#: what a line looks like that begins with the word and has no colon
+#: the correct form of a line that begins with the word but has no colon
 _FORMS = {
     "use": "Write `use CATEGORY : Name`.",
     "include": "Write `include : FILE`.",
@@ -77,7 +76,7 @@ class Parser:
         self.limits = limits
 
     def statements(self) -> list[Statement]:
-        """All of them."""
+        """All statements."""
         found = []
         for line in self.lines:
             statement = self.statement(line)
@@ -90,7 +89,7 @@ class Parser:
         return self.reader.span(number, column)
 
     def statement(self, line: LogicalLine) -> Statement | None:
-        """What one logical line says; None for nothing."""
+        """The statement in one logical line; None for none."""
         text = line.text
         branch = _BRANCH.match(text)
         if branch:
@@ -116,7 +115,7 @@ class Parser:
         word = line.text.split(None, 1)[0].lower()
         reason = f"{shorten(line.text)!r} is not a statement"
         if word in _ELSE_IF:
-            # Reported here, for what stands in a branch that is skipped is never executed.
+            # Reported here, because a statement in a skipped branch is never executed.
             self.log.report(Code.MISSING_OPERATOR, reason, self._span(line), remedy="Write `elif`.")
             return None
         return Broken(span=self._span(line), reason=reason, remedy=_FORMS.get(word.lstrip("@")))
@@ -185,7 +184,7 @@ class Parser:
         return Assign(span=span, name=name, operator=operator, value=self._value(line, start))
 
     def _value(self, line: LogicalLine, start: int) -> Value:
-        """The rest of ``line`` from ``start``, with its segments moved along."""
+        """The rest of ``line`` from ``start``, with its segments shifted."""
         text = line.text[start:]
         number, column = line.place(start)
         later = tuple((offset - start, at, col) for offset, at, col in line.segments if offset > start)

@@ -15,7 +15,7 @@ from functools import lru_cache
 
 from roost.base.records import dataclass
 
-#: functions whose argument is a file name with letters saying which parts of it are wanted: ``$Fpn(…)``
+#: functions on a file name, whose letters select parts of it: ``$Fpn(…)``
 FILE_FUNCTION = re.compile(r"F[abdfnpquwx]*\Z")
 FUNCTIONS = frozenset(
     {
@@ -159,7 +159,7 @@ def plain_references(text: str, depth_max: int = 40) -> list[tuple[str, bool]]:
 def replace_self(text: str, is_self: Callable[[str], bool], previous: Callable[[str], str], depth_left: int) -> str:
     """Put a macro's earlier value where its new value refers to it.
 
-    ``is_self`` is asked with each case-folded name; ``previous`` gives the earlier raw value, empty if there
+    ``is_self`` is called with each case-folded name; ``previous`` gives the earlier raw value, empty if there
     was none. A reference with a default gets the default when the earlier value is empty. Defaults and
     arguments are searched too, at most ``depth_left`` levels deep.
     """

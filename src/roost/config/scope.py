@@ -1,9 +1,8 @@
 """Which definition a name means to one daemon: the order of prefixes, preset values and compiled-in defaults.
 
-For daemon SUB with local name LOC, ``X`` means the first that is there of ``SUB.LOC.X``, ``LOC.X``,
-``SUB.X``, ``X``, the value detected at start, the compiled-in default. Preset names such as HOSTNAME come
-before all of these. A definition with an empty value counts as being there, and blanks out what comes after
-it.
+For daemon SUB with local name LOC, ``X`` means the first one defined of ``SUB.LOC.X``, ``LOC.X``, ``SUB.X``, ``X``, the
+value detected at start, the compiled-in default. Preset names such as HOSTNAME come before all of these. A definition
+with an empty value counts as defined, and hides those after it.
 """
 
 from __future__ import annotations

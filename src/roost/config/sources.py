@@ -61,7 +61,7 @@ class LoadOptions:
 
 
 def load(host: Host, options: LoadOptions) -> Config:
-    """Read a configuration. Never raises for what is in it: see the diagnostics of the result."""
+    """Read a configuration. Never raises for its contents: see the diagnostics of the result."""
     detected = {name.lower(): value for name, value in options.detected.items()}
     if options.roots:
         detected.setdefault("config_root", options.roots[0].rpartition("/")[0] or "/")
@@ -102,7 +102,7 @@ def load(host: Host, options: LoadOptions) -> Config:
 
 
 def load_text(text: str, host: Host, *, file: str = "<text>", subsystem: str = "TOOL") -> Config:
-    """Read a configuration given as text; nothing else counts."""
+    """Read a configuration given as text, and nothing else."""
     loader = Loader(host=host, subsystem=subsystem)
     loader.source(text, file, Origin.FILE)
     return Config(
@@ -177,7 +177,7 @@ class _Order:
                 self._directory(path)
 
     def local_files(self) -> None:
-        """Read the files of LOCAL_CONFIG_FILE, looking again after each whether the list has changed."""
+        """Read the files of LOCAL_CONFIG_FILE, checking after each whether the list has changed."""
         while unread := self._unread("local_config_file"):
             path, span = unread[0]
             self.read.add(path)

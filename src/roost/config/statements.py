@@ -14,7 +14,7 @@ from roost.config.lines import Segment
 
 
 class Operator(StrEnum):
-    """How an assignment combines with what the name meant before."""
+    """How an assignment combines with the earlier value of the name."""
 
     ASSIGN = "="
     APPEND = "+="
@@ -23,7 +23,7 @@ class Operator(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """Text on the right of an operator, and where its pieces stand in the source."""
+    """Text on the right of an operator, and the places of its pieces in the source."""
 
     text: str
     segments: tuple[Segment, ...] = ()

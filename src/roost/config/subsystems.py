@@ -1,4 +1,4 @@
-"""The daemons and commands whose names may stand in the names of knobs, and HTCondor's levels of authorization."""
+"""The daemons and commands whose names may be part of the names of knobs, and HTCondor's levels of authorization."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ LEVELS: Final = (
 _SUBSYSTEM: Final = "|".join(sorted(SUBSYSTEMS, key=len, reverse=True))
 _LEVEL: Final = "|".join(sorted(LEVELS, key=len, reverse=True))
 
-#: What words in angle brackets stand for in the name of a family, in lower case; any other, for any word.
+#: What words in angle brackets in the name of a family stand for, in lower case; others stand for any word.
 PLACEHOLDERS: Final = {
     "<N>": r"\d+",
     "<SUBSYS>": f"(?:{_SUBSYSTEM})",

@@ -1,9 +1,9 @@
-"""Names that differ from a known one by a slip of a letter.
+"""Names that differ from a known one by a typing mistake.
 
 Two names are near when deleting at most one letter from each makes them equal (which covers a letter too
-many, too few, wrong, or two swapped), or when they are equal without underscores. Short names are not
-compared: too much is near them. Names of daemons are macros of every old configuration (``STARTD`` is the path of a
-program), never slips.
+many, too few, wrong, or two swapped), or when they are equal without underscores. Short names are not compared: too
+many others are near them. Names of daemons are macros of every old configuration (``STARTD`` is the path of a program),
+never mistakes.
 """
 
 from __future__ import annotations

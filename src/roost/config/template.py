@@ -1,10 +1,9 @@
-"""What a template is, and filling in its arguments.
+"""Templates, and substitution of their arguments.
 
-`use CATEGORY : Name(arguments)` puts the lines of a template in place of itself. Arguments are put in as text
-before the lines are parsed: ``$(1)`` … ``$(9)`` the arguments, ``$(0)`` all of them, ``$(0#)`` their number,
-``$(N?)`` 1 if argument N is not empty else 0, ``$(N+)`` argument N and those after it, ``$(N:default)`` a
-default for an empty one. Other references are left for the usual expansion, so arguments that are macros mean
-their last definition.
+`use CATEGORY : Name(arguments)` puts the lines of a template in place of itself. Arguments are substituted as text
+before the lines are parsed: ``$(1)`` … ``$(9)`` the arguments, ``$(0)`` all of them, ``$(0#)`` their number, ``$(N?)``
+1 if argument N is not empty else 0, ``$(N+)`` argument N and those after it, ``$(N:default)`` a default for an empty
+one. Other references are left for the usual expansion, so arguments that are macros mean their last definition.
 
 The catalogue itself is `roost.config.templates`.
 """
@@ -22,8 +21,8 @@ _POSITIONAL = re.compile(r"(\d)([#?+]?)\Z")
 _OPTION = re.compile(r"([^\s,()]+)\s*")
 
 
-class Kind(StrEnum):
-    """What an argument has to be."""
+class ArgumentKind(StrEnum):
+    """The type of an argument."""
 
     TEXT = "text"
     #: the hour of a day, 0 to 24, known where `use` stands
@@ -54,7 +53,7 @@ class Argument:
     meaning: str
     #: text used when it is not given; None when it must be given
     default: str | None = None
-    kind: Kind = Kind.TEXT
+    kind: ArgumentKind = ArgumentKind.TEXT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +64,7 @@ class Template:
     name: str
     #: one sentence for the catalogue
     meaning: str
-    #: what it follows: a section of the manual's policy chapter, or a convention
+    #: its basis: a section of the manual's policy chapter, or a convention
     source: str
     body: str
     arguments: tuple[Argument, ...] = ()

@@ -1,6 +1,6 @@
-"""Values whose macros are not the configuration's alone: transforms and routes of jobs, templates of submit files.
+"""Values with macros from outside the configuration: transforms and routes of jobs, templates of submit files.
 
-Their text is kept as it is and expanded when a job comes along. By then there are macros that the text itself makes
+Their text is kept unexpanded until it is applied to a job. By then there are macros that the text itself defines
 (``name = text``, ``EVALMACRO name``, the variables of ``TRANSFORM``), the job's attributes (``$(MY.Name)``) and, in a
 template of submit files, its arguments and the commands of the description. Only the other references are to macros
 of the configuration.
@@ -22,18 +22,18 @@ _MADE: Final = re.compile(
 _ITEMS: Final = re.compile(
     r"^[ \t]*TRANSFORM[ \t]+(?:\d+[ \t]+)?([\w, \t]*?)[ \t]*\b(?:in|from|matching)\b", re.IGNORECASE | re.MULTILINE
 )
-#: Macros that each transform has.
+#: Macros defined in every transform.
 _ALWAYS: Final = frozenset(("row", "step", "item", "itemindex", "process", "rulesfile", "xformid"))
 
 
 def is_for_jobs(key: str) -> bool:
-    """Whether the value of a case-folded name is expanded when a job comes along, not by the reader."""
+    """Whether the value of a case-folded name is expanded for each job rather than by the reader."""
     base = key.rpartition(".")[2]
     return _TRANSFORM.match(base) is not None or _TEMPLATE.match(base) is not None
 
 
 def is_of_job(key: str, text: str, name: str) -> bool:
-    """Whether a case-folded macro that the value of a name refers to is made by the value or comes from the job."""
+    """Whether a case-folded macro in the value of a name is defined by the value or comes from the job."""
     base = key.rpartition(".")[2]
     if _TEMPLATE.match(base):
         return True
@@ -41,7 +41,7 @@ def is_of_job(key: str, text: str, name: str) -> bool:
 
 
 def made_in(text: str) -> frozenset[str]:
-    """The case-folded macros that the text of a transform makes."""
+    """The case-folded macros that the text of a transform defines."""
     names = {(first or second).lower() for first, second in _MADE.findall(text)}
     for variables in _ITEMS.findall(text):
         names |= set(variables.lower().replace(",", " ").split())

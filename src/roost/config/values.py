@@ -1,8 +1,7 @@
 """Reading expanded text as typed values.
 
-Plain numbers and words are read here; anything else that should be a number or a truth value is a ClassAd
-expression of constants and goes to the host's evaluator. A reader gives the value, or a `ValueProblem` saying
-what is wrong with the text; it never raises.
+Plain numbers and keywords are read here; any other number or boolean is a ClassAd expression of constants, which the
+host evaluates. A reader returns the value, or a `ValueProblem` that describes the error; it never raises.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Workflows: jobs that wait for one another, as DAGMan's files describe them.
 
-`reading` turns files into a plan, `run` is the machine that takes a run of it from event to event, `rescue` and
-`status` are the texts that a run leaves. Everything is pure: the caller, who carries the orders out, submits jobs, runs
-scripts and writes files.
+`reading` parses files into a plan, `run` is the state machine of a run, and `texts` has the files that a run writes.
+Everything is pure: the caller carries the orders out, that is, submits jobs, runs scripts and writes files.
 """
 
 from roost.dag.plan import Dag, Node, NodeKind, Script, ScriptPoint

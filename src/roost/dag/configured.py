@@ -1,4 +1,4 @@
-"""The settings of a run of a DAG as the configuration has them."""
+"""The settings of a DAG run from the configuration."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from roost.dag.run import Settings
 
 
 def configured_settings(config: Config | None, given: Mapping[str, int], *, always_post: bool = False) -> Settings:
-    """The limits of a run: what is given by the name of a knob, else the configuration. Raises ConfigError."""
+    """The limits of a run: values given by knob name, else from the configuration. Raises ConfigError."""
     known = Settings()
 
     def number(name: str, default: int) -> int:
@@ -30,4 +30,7 @@ def configured_settings(config: Config | None, given: Mapping[str, int], *, alwa
         always_post=always_post or truth("DAGMAN_ALWAYS_RUN_POST"),
         depth_first=truth("DAGMAN_SUBMIT_DEPTH_FIRST"),
         retry_first=truth("DAGMAN_RETRY_NODE_FIRST"),
+        holds_max=number("DAGMAN_MAX_JOB_HOLDS", known.holds_max),
+        failures_max=number("DAGMAN_NODE_JOB_FAILURE_TOLERANCE", known.failures_max),
+        hold_failed=truth("DAGMAN_PUT_FAILED_JOBS_ON_HOLD"),
     )

@@ -1,7 +1,7 @@
-"""A DAG while its files are read: what can still change, splices among it.
+"""A mutable DAG, including splices, while its files are read.
 
-A *splice* is a name for all nodes of another file, which get it and a ``+`` before their own names. As a parent it
-stands for its last nodes, as a child for its first ones; pins say which exactly where two splices are connected.
+A *splice* is a name for all nodes of another file, whose names are prefixed with it and a ``+``. As a parent it stands
+for its last nodes, as a child for its first ones; if two splices are connected, pins say which nodes exactly.
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ class Draft:
     #: Parent to children; dicts for their order.
     children: dict[str, dict[str, None]] = field(default_factory=dict)
     parents: dict[str, dict[str, None]] = field(default_factory=dict)
-    #: Edges, parent and child, that only want the parent to be over.
+    #: Edges, parent and child, that only require the parent to have ended.
     weak: set[tuple[str, str]] = field(default_factory=set)
     splices: dict[str, Splice] = field(default_factory=dict)
     descriptions: dict[str, Description] = field(default_factory=dict)
-    #: Those of drafts that were taken over; a description of the draft's own is before one of its name here.
+    #: Descriptions of merged drafts; the draft's own description takes precedence over one of the same name here.
     lent: dict[str, Description] = field(default_factory=dict)
     category_limits: dict[str, int] = field(default_factory=dict)
     attributes: dict[str, str] = field(default_factory=dict)
@@ -66,40 +66,40 @@ class Draft:
     dot: DotFile | None = None
 
     def add(self, node: Node) -> None:
-        """A new node."""
+        """Add a node."""
         if node.name in self.nodes or node.name in self.splices:
             self.problems.report(DagCode.TWICE, f"{node.name} is defined twice", node.span)
             return
         self.nodes[node.name] = node
 
     def describe(self, name: str, description: Description) -> None:
-        """A description that nodes may name; the first of a name holds."""
+        """Add a description that nodes may refer to; the first of a name takes effect."""
         first = self.descriptions.setdefault(name, description)
         there, here = first.span, description.span
         if (there.file, there.line) != (here.file, here.line):
-            message = f"there is a description {name} at {there} already, which holds"
+            message = f"the description {name} is already defined at {there}; that definition takes effect"
             self.problems.report(DagCode.DESCRIPTION_TWICE, message, here)
 
     def describe_lent(self) -> None:
-        """Have the descriptions of drafts that were taken over, behind all of the draft's own."""
+        """Add the descriptions of merged drafts, after all of the draft's own."""
         for name, description in self.lent.items():
             self.describe(name, description)
         self.lent.clear()
 
     def fill_in_descriptions(self) -> None:
-        """Give nodes that name a description its lines, wherever that stands."""
+        """Give nodes that refer to a description its lines, wherever it is defined."""
         for name, node in self.nodes.items():
             found = self.descriptions.get(node.submit) if node.kind is not NodeKind.SUBDAG else None
             if found is not None:
                 self.nodes[name] = replace(node, submit="", text=found.text)
 
     def change(self, name: str, span: Span, **fields: object) -> None:
-        """Give a node, all nodes of a splice, or ALL_NODES other fields."""
+        """Change fields of a node, of all nodes of a splice, or of ALL_NODES."""
         for each in self.named(name, span, every=True):
             self.nodes[each] = replace(self.nodes[each], **fields)
 
     def named(self, name: str, span: Span, *, every: bool = False, last: bool = False) -> tuple[str, ...]:
-        """The nodes that a name stands for: of a splice all, the last ones, or the first ones."""
+        """The nodes that a name stands for: for a splice all, the last ones, or the first ones."""
         if name in self.nodes:
             return (name,)
         if every and name.upper() == "ALL_NODES":
@@ -111,7 +111,7 @@ class Draft:
         return splice.nodes if every else splice.last if last else splice.first
 
     def join(self, parents: Iterable[str], children: Iterable[str], *, weak: bool = False) -> None:
-        """Have each child wait for each parent; of an edge that is weak and strong, strong holds."""
+        """Make each child wait for each parent; an edge that is both weak and strong is strong."""
         children = tuple(children)
         for parent in parents:
             known = self.children.setdefault(parent, {})
@@ -126,7 +126,7 @@ class Draft:
     # -- splices ---------------------------------------------------------------------------------------
 
     def splice(self, name: str, other: Draft, span: Span) -> None:
-        """Take the nodes of another draft over, under a name."""
+        """Add the nodes of another draft as a splice."""
         if name in self.splices or name in self.nodes:
             self.problems.report(DagCode.TWICE, f"{name} is defined twice", span)
             return
@@ -141,7 +141,7 @@ class Draft:
         self.splices[name] = _renamed(whole, prefix)
 
     def take(self, other: Draft, prefix: str) -> None:
-        """Have what another draft has, with something before the names of its nodes."""
+        """Merge another draft, with a prefix for the names of its nodes."""
         for each, node in other.nodes.items():
             category = _prefixed(prefix, node.category) if node.category else ""
             self.nodes[prefix + each] = replace(node, name=prefix + each, category=category)
@@ -155,7 +155,7 @@ class Draft:
             self.category_limits.setdefault(_prefixed(prefix, category), limit)
 
     def connect(self, first: str, second: str, span: Span) -> None:
-        """Join two splices at their pins."""
+        """Connect two splices at their pins."""
         for name in (first, second):
             if name not in self.splices:
                 self.problems.report(DagCode.NO_SUCH_NODE, f"there is no splice {name}", span)
@@ -170,7 +170,7 @@ class Draft:
 
 
 def _prefixed(prefix: str, category: str) -> str:
-    """Categories that begin with + are the whole DAG's, others the splice's own."""
+    """Categories that begin with + belong to the whole DAG, others to the splice."""
     return category if category.startswith("+") else prefix + category
 
 

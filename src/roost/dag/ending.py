@@ -1,4 +1,4 @@
-"""How a run comes to its end: by itself, aborted by a node, removed, or halted."""
+"""How a run ends: by itself, aborted by a node, removed, or halted."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ _BUSY = (NodeState.PRERUN, NodeState.SUBMITTED, NodeState.POSTRUN)
 
 
 def look_abort(run: Run, progress: Progress) -> None:
-    """End the run if a try of a node ended as its ABORT-DAG-ON says."""
+    """End the run if an attempt of a node ended with its ABORT-DAG-ON status."""
     abort = progress.node.abort
     if abort is None or progress.status != abort.status or run.ending is not None:
         return
     code = abort.status if abort.exit_code is None else abort.exit_code
-    text = f"node {progress.node.name} ended with {progress.status}, which ends the run"
+    text = f"node {progress.node.name} ended with status {progress.status}, which ends the run"
     end(run, code & 0xFF, RunStatus.ABORTED if code else RunStatus.OK, text)
 
 
 def end(run: Run, code: int, status: RunStatus, text: str) -> None:
-    """Remove everything; what the run exits with is settled."""
+    """Remove everything; the run's exit status is fixed now."""
     if run.ending is not None:
         return
     run.ending, run.status = code, status
@@ -57,18 +57,18 @@ def _stopped(run: Run, progress: Progress, text: str) -> None:
 
 
 def may_post(run: Run) -> bool:
-    """POST scripts run: not of nodes that are being removed."""
+    """Whether POST scripts run, which nodes that are being removed do not."""
     return run.ending is None or run.final_begun
 
 
 def _is_busy(run: Run) -> bool:
-    """Whether something of a node is under way that the run waits for."""
+    """Whether the run waits for a job or script of a node."""
     services = sum(each.state in _BUSY for each in run.services)
     return sum(run.counts[state] for state in _BUSY) > services
 
 
 def look_over(run: Run) -> None:
-    """End the run, or begin its FINAL node, if nothing more can happen."""
+    """End the run, or start its FINAL node, if nothing more can happen."""
     if _is_busy(run):
         return
     stopped = run.ending is not None or run.halted
@@ -101,7 +101,7 @@ def _finish(run: Run, final: Node | None) -> None:
         code = run.ending
     else:
         code = 0 if _all_done(run) else 1
-    # A FINAL node that was good makes the run good: the next one begins anew, unless this one was cut short.
+    # A successful FINAL node makes the run successful: the next run starts over, unless this one was cut short.
     if code or run.ending:
         run.orders.append(o.KeepRescue())
     for progress in run.nodes.values():

@@ -1,4 +1,4 @@
-"""What happens to the jobs of nodes: submitted, refused, running, held, over."""
+"""Events of the jobs of nodes: submitted, refused, running, held, ended."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from roost.dag.table import BY_STATE, On
 if TYPE_CHECKING:
     from roost.dag.run import Run
 
-#: Pauses between submissions that the queue refused: the first, and the longest, s.
+#: Pauses between refused submissions: the first and the longest, s.
 PAUSE_S: Final = 2.0
 PAUSE_S_MAX: Final = 60.0
 
 
 def submit(run: Run, progress: Progress) -> None:
-    """Hand a node's jobs to the queue."""
+    """Submit a node's jobs to the queue."""
     progress.part = Part.SUBMISSION
     run.orders.append(o.SubmitNode(node=progress.node.name, retry=progress.retry))
 
 
 def submitted(run: Run, event: o.NodeSubmitted) -> None:
-    """The queue has taken them."""
+    """The queue has accepted them."""
     progress = run.nodes[event.node]
     if event.cluster in run.clusters:
         return
     if progress.part is not Part.SUBMISSION:
         if not (run.replaying and progress.state is NodeState.READY):
             # A submission that is no longer awaited.
-            run.orders.append(o.RemoveJobs(cluster=event.cluster, reason="the node no longer wants it"))
+            run.orders.append(o.RemoveJobs(cluster=event.cluster, reason="the node no longer needs it"))
             return
         progress.prepared = True
         run.take(progress, next(row for row in BY_STATE[NodeState.READY] if row.target is NodeState.SUBMITTED))
@@ -50,7 +50,7 @@ def submitted(run: Run, event: o.NodeSubmitted) -> None:
 
 
 def refused(run: Run, event: o.SubmitRefused) -> None:
-    """The queue has not taken them: it is asked again after a pause, but not for ever."""
+    """The queue refused them: submission is retried after a pause, a limited number of times."""
     progress = run.nodes[event.node]
     if progress.state is not NodeState.SUBMITTED:
         return
@@ -83,6 +83,9 @@ def of_job(run: Run, event: o.JobRan | o.JobWaits | o.JobHeld | o.JobEnded | o.J
         case o.JobHeld(reason=reason):
             progress.held.add(event.proc)
             progress.details = reason
+            progress.holds += 1
+            if 0 < run.settings.holds_max <= progress.holds and not progress.failed:
+                _held_too_often(run, progress)
             if progress.node.held is not None and not run.replaying and run.ending is None:
                 run.waiting.add((HELD, ""), progress.node.name, progress.node.priority)
         case o.JobEnded(status=status):
@@ -109,10 +112,11 @@ def _job_ended(run: Run, progress: Progress, proc: int, status: int) -> None:
 
 
 def _job_failed(run: Run, progress: Progress, proc: int, status: int) -> None:
-    """A job has failed, which may be one more than the node tolerates."""
+    """A job has failed, possibly one more than the node tolerates."""
     progress.failures += 1
     progress.first_failure = progress.first_failure or status
-    tolerated = progress.node.tolerance.of(progress.jobs)
+    tolerance = progress.node.tolerance
+    tolerated = run.settings.failures_max if tolerance is None else tolerance.of(progress.jobs)
     if progress.failures <= tolerated:
         return
     progress.failed, progress.result = True, progress.first_failure
@@ -122,8 +126,15 @@ def _job_failed(run: Run, progress: Progress, proc: int, status: int) -> None:
         run.remove(progress)
 
 
+def _held_too_often(run: Run, progress: Progress) -> None:
+    """Remove the jobs of a node that were put on hold as often as the settings allow."""
+    progress.failed, progress.result = True, JOB_REMOVED
+    progress.details = f"its jobs were put on hold {progress.holds} times, and DAGMAN_MAX_JOB_HOLDS allows no more"
+    run.remove(progress)
+
+
 def jobs_over(run: Run, progress: Progress) -> None:
-    """All jobs of a node have left the queue, or it took none."""
+    """All jobs of a node have left the queue, or it accepted none."""
     if progress.node.kind is NodeKind.PROVISIONER and not run.provisioned:
         run.begin_ordinary()
     progress.status = progress.result
@@ -133,7 +144,7 @@ def jobs_over(run: Run, progress: Progress) -> None:
 
 
 def ended_words(status: int) -> str:
-    """How something ended, for people."""
+    """An exit status in words."""
     if status == JOB_REMOVED:
         return "was removed"
     return f"ended with status {status}" if status >= 0 else f"died of signal {-status}"

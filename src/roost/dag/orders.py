@@ -1,4 +1,4 @@
-"""What happens to a run of a DAG, and what it orders."""
+"""Events and orders of a DAG run."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ class _Event:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Begun(_Event):
-    """The run begins, or goes on after its process was killed."""
+    """The run begins, or continues after its process was killed."""
 
-    #: What happened before that, in its order.
+    #: Events before that, in order.
     past: tuple[Event, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScriptEnded(_Event):
-    """A script is over; a status below 0 is a signal."""
+    """A script has ended; a negative status is a signal."""
 
     node: str
     point: ScriptPoint
@@ -30,7 +30,7 @@ class ScriptEnded(_Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeSubmitted(_Event):
-    """The queue has taken a node's jobs."""
+    """The queue has accepted a node's jobs."""
 
     node: str
     cluster: int
@@ -39,17 +39,17 @@ class NodeSubmitted(_Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubmitRefused(_Event):
-    """The queue did not take a node's jobs."""
+    """The queue refused a node's jobs."""
 
     node: str
     text: str
-    #: Asking again is of no use: the description is wrong.
+    #: Whether a retry is pointless because the description is wrong.
     final: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobRan(_Event):
-    """A job has begun to run."""
+    """A job has started."""
 
     cluster: int
     proc: int
@@ -57,7 +57,7 @@ class JobRan(_Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobWaits(_Event):
-    """A job waits for a slot again."""
+    """A job is idle again."""
 
     cluster: int
     proc: int
@@ -74,7 +74,7 @@ class JobHeld(_Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobEnded(_Event):
-    """A job has left the queue by itself; a status below 0 is a signal."""
+    """A job has left the queue by itself; a negative status is a signal."""
 
     cluster: int
     proc: int
@@ -91,21 +91,21 @@ class JobRemoved(_Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WaitOver(_Event):
-    """The time of a `Wait` has come."""
+    """The time of a `Wait` has passed."""
 
     node: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HaltSet(_Event):
-    """Whether nothing new is to be begun."""
+    """Starting of new nodes was halted or resumed."""
 
     halted: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemovalAsked(_Event):
-    """The run is to be removed."""
+    """Removal of the run was requested."""
 
 
 Event = (
@@ -139,12 +139,12 @@ class RunScript(_Order):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StopScripts(_Order):
-    """Kill the scripts that run; nothing is heard of them any more."""
+    """Kill the running scripts; no events of them follow."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubmitNode(_Order):
-    """Hand a node's jobs to the queue."""
+    """Submit a node's jobs to the queue."""
 
     node: str
     retry: int
@@ -160,7 +160,7 @@ class RemoveJobs(_Order):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wait(_Order):
-    """Tell `WaitOver` of a node at a time, epoch s."""
+    """Send `WaitOver` for a node at a time, epoch s."""
 
     node: str
     at: float
@@ -173,7 +173,7 @@ class KeepRescue(_Order):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeepSavePoint(_Order):
-    """Write a rescue file of the run as it is when a node begins; "" for the file that is named after the node."""
+    """Write a rescue file of the run as it is when a node starts; "" for the file that is named after the node."""
 
     node: str
     path: str

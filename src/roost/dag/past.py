@@ -1,7 +1,7 @@
-"""What a nodes log does not say of a run that was killed, and what it lets conclude.
+"""Infers what the nodes log of a killed run does not record.
 
-Submissions, jobs and POST scripts leave events. A node without a job, a PRE script and a submission that was refused
-leave none; but whatever began after them says that they were over.
+Submissions, jobs and POST scripts leave events. A node without a job, a PRE script and a refused submission leave none;
+but whatever started after them shows that they had ended.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def catch_up(run: Run, event: o.Event) -> None:
-    """Bring a run to where `event`, of its past, could happen."""
+    """Advance a run to a state in which `event`, from its past, can happen."""
     match event:
         case o.NodeSubmitted(node=name):
             _begun(run, run.nodes[name])
@@ -26,16 +26,16 @@ def catch_up(run: Run, event: o.Event) -> None:
             progress = run.nodes[name]
             _begun(run, progress)
             if progress.state is NodeState.READY:
-                # It had nothing to submit, or its PRE script failed.
+                # The node had nothing to submit, or its PRE script failed.
                 _go(run, progress, NodeState.POSTRUN)
 
 
 def _begun(run: Run, progress: Progress) -> None:
-    """A node began: what it waited for is over."""
+    """A node started, so what it waited for has ended."""
     if progress.state is not NodeState.NOT_READY:
         return
     if not run.provisioned and run.dag.provisioner is not None:
-        # Other nodes begin before its job only where it has none.
+        # Other nodes start before its job only if it has none.
         _failed(run, run.nodes[run.dag.provisioner.name])
         run.begin_ordinary()
     if progress.node.kind is NodeKind.FINAL:
@@ -55,14 +55,14 @@ def _begun(run: Run, progress: Progress) -> None:
 
 
 def _may_have_been_good(run: Run, progress: Progress, begun: set[str]) -> bool:
-    """Whether a node without a trace was good, as something that began says, or may have been without a job."""
+    """Whether a node without events succeeded, as a later node shows, or may have had no job."""
     node = progress.node
     wanted = any(child in begun and (node.name, child) not in run.dag.weak for child in run.dag.children[node.name])
     return wanted or node.noop or node.pre_skip is not None
 
 
 def _ancestors(run: Run, name: str) -> list[str]:
-    """What a node waits for that is not done, directly or not; parents before their children."""
+    """The ancestors of a node that are not done; parents before their children."""
     found: list[str] = []
     seen: set[str] = set()
     todo = [(name, False)]
@@ -79,12 +79,12 @@ def _ancestors(run: Run, name: str) -> list[str]:
 
 
 def _all_over(run: Run) -> None:
-    """The FINAL node began: nothing else was under way any more."""
+    """The FINAL node started, so nothing else was running."""
     ordinary = [each for each in run.nodes.values() if each.node.kind in (NodeKind.JOB, NodeKind.SUBDAG)]
     while left := [each for each in ordinary if each.state in (NodeState.READY, NodeState.POSTRUN)]:
         for progress in left:
             if progress.state is NodeState.POSTRUN:
-                # Its script was killed, as those of a run that ends are.
+                # Its script was killed, like all scripts when a run ends.
                 progress.status = -9
                 _go(run, progress, NodeState.ERROR)
             elif progress.state is NodeState.READY and progress.node.noop and progress.node.pre is None:
@@ -94,12 +94,12 @@ def _all_over(run: Run) -> None:
 
 
 def _failed(run: Run, progress: Progress) -> None:
-    """A node came to nothing without a trace: its PRE script failed, or the queue refused its jobs."""
-    progress.result, progress.details = SUBMIT_FAILED, "how it failed is not in the log"
+    """A node failed without events: its PRE script failed, or the queue refused its jobs."""
+    progress.result, progress.details = SUBMIT_FAILED, "the log does not show how it failed"
     _go(run, progress, NodeState.SUBMITTED)
     _go(run, progress, NodeState.ERROR)
 
 
 def _go(run: Run, progress: Progress, target: NodeState) -> None:
-    """Take the row from a node's state to another one, whatever its guards say now."""
+    """Take the row from a node's state to another one, ignoring its guards."""
     run.take(progress, next(row for row in BY_STATE[progress.state] if row.target is target))

@@ -1,6 +1,6 @@
-"""What a DAG file says, as data: nodes, what each runs, in what order, and what holds for the whole.
+"""The contents of DAG files as data: nodes, what each runs, their order, and settings of the whole.
 
-Names are DAGMan's. A plan is what was written; how far a run of it is stands in `roost.dag.run`.
+Names are DAGMan's. A plan is what was written; `roost.dag.run` has the state of a run.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ class NodeKind(StrEnum):
     """What a node is for."""
 
     JOB = "JOB"
-    #: A DAG of its own, which a process of its own runs.
+    #: Another DAG, run by its own process.
     SUBDAG = "SUBDAG"
-    #: Runs when all others are over, whatever became of them.
+    #: Runs when all others have ended, whatever their results.
     FINAL = "FINAL"
     #: Runs before all others, which wait until its job runs.
     PROVISIONER = "PROVISIONER"
-    #: Runs beside the others, which do not wait for it, and is removed at the end.
+    #: Runs alongside the others, which do not wait for it, and is removed at the end.
     SERVICE = "SERVICE"
 
 
@@ -41,7 +41,7 @@ class Script:
     """A program that runs before or after a node's job."""
 
     words: tuple[str, ...]
-    #: Exit status that means: once more, in `defer_s`; None for none.
+    #: Exit status after which it runs again in `defer_s`; None for none.
     defer_status: int | None = None
     defer_s: int = 0
     #: Where its output goes (path, and of which streams: STDOUT, STDERR or ALL); "" for nowhere.
@@ -55,8 +55,8 @@ class Variable:
 
     name: str
     value: str
-    #: It stands before the description's lines, which so may change it; False: before its queue statement; None: as
-    #: the settings of the run say.
+    #: True: it comes before the description's lines, which may then change it; False: before its queue statement; None:
+    #: as set for the run.
     prepended: bool | None = None
 
 
@@ -65,7 +65,7 @@ class Abort:
     """ABORT-DAG-ON."""
 
     status: int
-    #: What the run then exits with; None for `status`.
+    #: The exit status of the run then; None for `status`.
     exit_code: int | None = None
 
 
@@ -73,14 +73,14 @@ class Abort:
 class Tolerance:
     """TOLERANCE."""
 
-    #: So many of a node's jobs may fail, or that many percent of them, rounded down.
+    #: How many of a node's jobs may fail, or what percentage, rounded down.
     most: int = 0
     percent: bool = False
-    #: When more have failed, the others go on.
+    #: Whether the others continue when more have failed.
     waits: bool = False
 
     def of(self, jobs: int) -> int:
-        """How many of so many jobs may fail."""
+        """How many of `jobs` jobs may fail."""
         return jobs * self.most // 100 if self.percent else self.most
 
 
@@ -93,26 +93,27 @@ class Node:
     #: Path of a submit description or, for a SUBDAG, of a DAG file; "" where `text` holds the description.
     submit: str = ""
     text: str | None = None
-    #: Relative to where the run was started; "" for there.
+    #: Relative to the directory in which the run was started; "" for that directory.
     directory: str = ""
-    #: Nothing is submitted; scripts run.
+    #: Whether nothing is submitted; scripts still run.
     noop: bool = False
-    #: It was done before this run.
+    #: Whether it was done before this run.
     done: bool = False
     pre: Script | None = None
     post: Script | None = None
     held: Script | None = None
-    #: Exit status of PRE that means: the node is done.
+    #: Exit status of PRE that marks the node as done.
     pre_skip: int | None = None
     retries: int = 0
-    #: Exit status after which it is not tried again.
+    #: Exit status after which it is not retried.
     unless_exit: int | None = None
     abort: Abort | None = None
-    tolerance: Tolerance = Tolerance()
+    #: None if no TOLERANCE applies to the node.
+    tolerance: Tolerance | None = None
     variables: tuple[Variable, ...] = ()
     priority: int = 0
     category: str = ""
-    #: Where a run that begins at this node is kept; None for no save point.
+    #: File for the save point at this node; None for no save point.
     save_point: str | None = None
     span: Span = field(compare=False)
 
@@ -122,9 +123,9 @@ class StatusFile:
     """NODE_STATUS_FILE."""
 
     path: str
-    #: Written again at most this often.
+    #: Minimum time between two updates, s.
     interval_s: int = 60
-    #: Written even where nothing has changed.
+    #: Whether it is written even if nothing has changed.
     always: bool = False
 
 
@@ -133,18 +134,18 @@ class DotFile:
     """DOT."""
 
     path: str
-    #: Written again as the run goes on.
+    #: Whether it is rewritten as the run proceeds.
     update: bool = False
     overwrite: bool = True
-    #: A file whose text is put into the picture's; "" for none.
+    #: A file whose text is included in the graph; "" for none.
     include: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dag:
-    """What the files say."""
+    """The contents of the DAG files."""
 
-    #: As given, the first is the one that things are named after.
+    #: As given; files of the run are named after the first one.
     files: tuple[str, ...]
     #: By name, in the order of the files. FINAL, PROVISIONER and SERVICE nodes are among them.
     nodes: Mapping[str, Node]
@@ -152,13 +153,13 @@ class Dag:
     children: Mapping[str, tuple[str, ...]]
     #: Node to the nodes that it waits for.
     parents: Mapping[str, tuple[str, ...]]
-    #: Edges, parent and child, for which it does if the parent has failed: WEAK.
+    #: WEAK edges, parent and child: the child also runs if the parent has failed.
     weak: frozenset[tuple[str, str]] = frozenset()
     #: Category to how many of its nodes may be in the queue at once.
     category_limits: Mapping[str, int] = field(default_factory=dict)
     #: Attributes of the run's own job: name to expression.
     attributes: Mapping[str, str] = field(default_factory=dict)
-    #: Environment variables that jobs of the run get from where it is started, and those that it sets.
+    #: Environment variables that the run's job takes from the submitter's environment, and those that it sets.
     environment_kept: tuple[str, ...] = ()
     environment_set: str = ""
     #: A file with settings of DAGMan; "" for none.
@@ -166,11 +167,11 @@ class Dag:
     status_file: StatusFile | None = None
     job_state_log: str = ""
     dot: DotFile | None = None
-    #: What is odd about the files, but does not stop a run.
+    #: Problems that do not prevent a run.
     warnings: tuple[Diagnostic, ...] = ()
 
     def only_weak(self, name: str) -> bool:
-        """Whether what waits for a node, and something does, does not want it to be good."""
+        """Whether a node has children and all of them are WEAK."""
         children = self.children[name]
         return bool(children) and all((name, child) in self.weak for child in children)
 

@@ -1,6 +1,6 @@
 """What can be wrong with a DAG: a stable code, a place, a sentence and a remedy.
 
-Reading goes on after a mistake, so that all are told at once.
+Reading continues after a mistake, so that all are reported at once.
 """
 
 from __future__ import annotations
@@ -43,34 +43,34 @@ class DagCode(StrEnum):
 # ruff: noqa: E501
 #: Code to what it means and what to do, where nothing better is known.
 CODES: Final[dict[DagCode, CodeDoc]] = {
-    DagCode.FILE_MISSING: CodeDoc(Severity.ERROR, "A DAG file, or a file that it names, cannot be read.", "Correct the path; it is relative to where the DAG is started, or to DIR."),
+    DagCode.FILE_MISSING: CodeDoc(Severity.ERROR, "A DAG file, or a file that it refers to, cannot be read.", "Correct the path; it is relative to where the DAG is started, or to DIR."),
     DagCode.NOT_A_DAG: CodeDoc(Severity.ERROR, "The file is not a DAG file: it is a program, a submit description or another file.", "Name a DAG file: a text file with lines such as JOB A a.sub."),
     DagCode.KEYWORD: CodeDoc(
         Severity.ERROR,
         "The first word of a line is not a command of DAG files.",
-        "Write a command of docs/reference/dag-files.md, or # before a comment.",
+        "Use a command from docs/reference/dag-files.md, or start a comment with #.",
     ),
-    DagCode.ARGUMENTS: CodeDoc(Severity.ERROR, "A command has too few, too many or unknown words.", "See the form of the command in docs/reference/dag-files.md."),
-    DagCode.NODE_NAME: CodeDoc(Severity.ERROR, "A name cannot be that of a node.", "Use another name: not PARENT, CHILD or ALL_NODES, and without + and blanks."),
+    DagCode.ARGUMENTS: CodeDoc(Severity.ERROR, "A command has too few, too many or unknown arguments.", "See the syntax of the command in docs/reference/dag-files.md."),
+    DagCode.NODE_NAME: CodeDoc(Severity.ERROR, "A name is not a valid node name.", "Use another name: not PARENT, CHILD or ALL_NODES, and without + or spaces."),
     DagCode.NO_SUCH_NODE: CodeDoc(Severity.ERROR, "A command refers to a node that is not defined.", "Define the node with JOB, or correct its name; upper and lower case differ."),
-    DagCode.TWICE: CodeDoc(Severity.ERROR, "Something is defined twice that can be defined once only.", "Remove one of the two."),
-    DagCode.NUMBER: CodeDoc(Severity.ERROR, "A word is not a number, or not one that is allowed there.", "Write a whole number."),
-    DagCode.VARIABLE: CodeDoc(Severity.ERROR, "A variable of VARS cannot be read.", "Write NAME=VALUE, and quote a value that has blanks; inside quotes, write \\ before a quote or a backslash."),
+    DagCode.TWICE: CodeDoc(Severity.ERROR, "Something that can be defined only once is defined twice.", "Remove one of the two."),
+    DagCode.NUMBER: CodeDoc(Severity.ERROR, "An argument is not a number, or is outside the allowed range.", "Write a whole number."),
+    DagCode.VARIABLE: CodeDoc(Severity.ERROR, "A variable of VARS cannot be parsed.", "Write NAME=VALUE, and quote a value that has blanks; inside quotes, write \\ before a quote or a backslash."),
     DagCode.BLOCK: CodeDoc(Severity.ERROR, "The end of a block was not found.", "End the block with a line of its own."),
-    DagCode.SPLICE: CodeDoc(Severity.ERROR, "A splice cannot be put in its place.", "Splices are made of the nodes of another file; see docs/reference/dag-files.md."),
-    DagCode.PINS: CodeDoc(Severity.ERROR, "The pins of two splices that are connected do not fit.", "Give both splices as many pins, numbered from 1 without gaps."),
-    DagCode.CYCLE: CodeDoc(Severity.ERROR, "Nodes wait for each other in a circle.", "Remove one of the edges."),
+    DagCode.SPLICE: CodeDoc(Severity.ERROR, "A splice cannot be inserted.", "A splice inserts the nodes of another file; see docs/reference/dag-files.md."),
+    DagCode.PINS: CodeDoc(Severity.ERROR, "The pins of two connected splices do not match.", "Give both splices the same number of pins, numbered from 1 without gaps."),
+    DagCode.CYCLE: CodeDoc(Severity.ERROR, "Nodes depend on each other in a cycle.", "Remove one of the edges."),
     DagCode.LIMIT: CodeDoc(Severity.ERROR, "The DAG exceeds a limit on its size.", "Split the DAG, with SUBDAG EXTERNAL."),
-    DagCode.REJECTED: CodeDoc(Severity.ERROR, "The file has a line REJECT.", "Fix what was wrong when the file was written, then remove the line REJECT."),
-    DagCode.EMPTY: CodeDoc(Severity.WARNING, "The DAG has no node: its run ends at once, and well.", "Add a JOB."),
+    DagCode.REJECTED: CodeDoc(Severity.ERROR, "The file contains a REJECT line.", "Fix the problem that existed when the file was written, then remove the REJECT line."),
+    DagCode.EMPTY: CodeDoc(Severity.WARNING, "The DAG has no nodes: its run ends at once, successfully.", "Add a JOB."),
     DagCode.FINAL: CodeDoc(Severity.ERROR, "The FINAL node has parents or children.", "Remove its edges; a FINAL node runs when everything else is over."),
-    DagCode.NOT_SUPPORTED: CodeDoc(Severity.ERROR, "HTCondor has this, and Roost does not, so that the run would not do what the file asks for.", "Remove it; see docs/reference/dag-files.md."),
-    DagCode.DESCRIPTION_TWICE: CodeDoc(Severity.WARNING, "Two descriptions have one name; the first holds, and that of the outer file where one is in a splice.", "Give one of them another name."),
-    DagCode.SCRIPT_MACRO: CodeDoc(Severity.WARNING, "A word of a script's command begins with $, but is not a macro: the script gets it as it is.", "Correct the name, or ignore this if the script is to get that text."),
+    DagCode.NOT_SUPPORTED: CodeDoc(Severity.ERROR, "HTCondor has this command, but Roost does not, so the run would not do what the file asks for.", "Remove it; see docs/reference/dag-files.md."),
+    DagCode.DESCRIPTION_TWICE: CodeDoc(Severity.WARNING, "Two descriptions have the same name; the first takes effect, or that of the outer file if one is in a splice.", "Give one of them another name."),
+    DagCode.SCRIPT_MACRO: CodeDoc(Severity.WARNING, "An argument of a script begins with $ but is not a macro; the script gets it unchanged.", "Correct the name, or ignore this warning if the script should get that text."),
 }
 # fmt: on
 
-#: Problems kept; later ones are counted.
+#: Most problems kept; later ones are only counted.
 PROBLEMS_MAX: Final = 200
 
 
@@ -84,13 +84,13 @@ class BadDag(Exception):
 
 @dataclass(slots=True)
 class Problems(Diagnostics):
-    """A bounded list of mistakes, and one of what is only worth a warning."""
+    """A bounded list of errors, and one of warnings."""
 
     kept_max: int = PROBLEMS_MAX
     warnings: Diagnostics = field(default_factory=lambda: Diagnostics(PROBLEMS_MAX))
 
     def report(self, code: DagCode, message: str, span: Span, remedy: str = "") -> None:
-        """Add one."""
+        """Add a problem."""
         found = CODES[code].diagnostic(code, message, span, remedy=remedy or None)
         if found.severity is Severity.ERROR:
             self.add(found)

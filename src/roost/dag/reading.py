@@ -1,10 +1,10 @@
-"""From the text of DAG files to a plan.
+"""Parses the text of DAG files into a plan.
 
-A file is read twice: for what it defines (nodes, descriptions, splices), then for what it says about that. INCLUDE
-reads another file as if its lines stood there; SPLICE reads one as a draft of its own, whose nodes are then taken over.
-The caller reads the files (`Read`), so that nothing here touches a disk.
+A file is read twice: first its definitions (nodes, descriptions, splices), then the commands that refer to them.
+INCLUDE reads another file as if its lines were written there; SPLICE reads one as a separate draft, whose nodes are
+then merged. The caller reads the files (`Read`), so that nothing here touches a disk.
 
-What it does not do: read submit descriptions, or look whether they exist.
+What it does not do: read submit descriptions, or check that they exist.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from roost.dag.problems import PROBLEMS_MAX, BadDag, DagCode, Problems
 from roost.dag.statement_reader import Malformed, StatementReader
 from roost.dag.statements import DEFINING, SHAPING, Handler, define
 
-#: The text of a file, by path; None where it cannot be read.
+#: Returns the text of a file by path; None if it cannot be read.
 Read = Callable[[str], str | None]
 
-#: Files in one another, and nodes in all.
+#: Maximum nesting of files, and maximum number of nodes.
 DEPTH_MAX: Final = 50
 NODES_MAX: Final = 1_000_000
-#: So many lines without a command, and none with one, are another kind of file.
+#: A file with at least this many lines, none of which has a command, is not a DAG file.
 PROSE_LINES: Final = 3
 
 _BLOCKS: Final = {"JOB": NodeKind.JOB, "NODE": NodeKind.JOB, "FINAL": NodeKind.FINAL,
@@ -43,7 +43,7 @@ _BLOCKS: Final = {"JOB": NodeKind.JOB, "NODE": NodeKind.JOB, "FINAL": NodeKind.F
 _WITH_BLOCKS: Final = frozenset((*_BLOCKS, "SUBMIT_DESCRIPTION"))
 #: ``{`` or ``@=tag`` at the end of a line.
 _TAG: Final = re.compile(r"\s(?:\{|@=(\S+))\s*\Z")
-#: Lines that begin so are comments, as those with # are.
+#: Lines that begin with // are comments, like those with #.
 _SLASHES: Final = re.compile(r"^([ \t]*)//", re.M)
 
 
@@ -57,9 +57,9 @@ class _Statement:
 
 
 def read_dag(files: Iterable[str], read: Read, *, in_their_directories: bool = False) -> Dag:
-    """The plan that files make together; paths in them are as `read` understands them.
+    """The combined plan of files; paths in them are as `read` understands them.
 
-    `in_their_directories`: nodes are in the directory of their file, not where the run is started. Raises BadDag.
+    `in_their_directories`: nodes run in the directory of their file, not where the run is started. Raises BadDag.
     """
     files = tuple(files)
     problems = Problems()
@@ -94,7 +94,7 @@ def read_dag(files: Iterable[str], read: Read, *, in_their_directories: bool = F
 
 
 def apply_rescue(dag: Dag, file: str, read: Read) -> Dag:
-    """The plan as a rescue file leaves it: what is done, and how many retries are left. Raises BadDag."""
+    """The plan after applying a rescue file: which nodes are done, and how many retries are left. Raises BadDag."""
     problems = Problems()
     draft = Draft(problems=problems, nodes=dict(dag.nodes))
     for statement in _statements(file, read, problems, None, 0):
@@ -110,7 +110,7 @@ def apply_rescue(dag: Dag, file: str, read: Read) -> Dag:
 
 
 def _together(drafts: list[Draft], problems: Problems) -> Draft:
-    """Several files as one: a node's name gets the number of its file, so that names may be used twice."""
+    """Merge several files: a node's name gets the number of its file, so that names may repeat."""
     whole = Draft(problems=problems)
     for number, draft in enumerate(drafts):
         whole.take(draft, f"{number}.")
@@ -126,7 +126,7 @@ def _together(drafts: list[Draft], problems: Problems) -> Draft:
 
 
 def _draft(file: str, read: Read, problems: Problems, via: Span | None, depth: int) -> Draft:
-    """One file, with what it includes and splices."""
+    """Read one file, with its includes and splices."""
     draft = Draft(problems=problems)
     statements = _statements(file, read, problems, via, depth)
     for statement in statements:
@@ -152,7 +152,7 @@ def _run(draft: Draft, statement: _Statement, handlers: dict[str, Handler]) -> N
 
 
 def _block(draft: Draft, statement: _Statement) -> None:
-    """JOB and the like, or SUBMIT-DESCRIPTION, with the description's own lines."""
+    """Read JOB or a similar command, or SUBMIT-DESCRIPTION, with inline lines of the description."""
     assert statement.block is not None
     with contextlib.suppress(Malformed):
         if statement.keyword == "SUBMIT_DESCRIPTION":
@@ -174,7 +174,7 @@ def _splice(draft: Draft, statement: _Statement, read: Read, depth: int) -> None
         words.end()
         inner = _draft(_under(directory, file), read, draft.problems, span, depth + 1)
         if not inner.nodes:
-            raise words.fail(DagCode.SPLICE, f"{file} has no node")
+            raise words.fail(DagCode.SPLICE, f"{file} has no nodes")
         special = next((one for one in inner.nodes.values() if one.kind is NodeKind.FINAL), None)
         if special is not None:
             raise words.fail(DagCode.SPLICE, f"{file} has a FINAL node, {special.name}")
@@ -184,7 +184,7 @@ def _splice(draft: Draft, statement: _Statement, read: Read, depth: int) -> None
 
 
 def _under(directory: str, path: str) -> str:
-    """A path as seen from where the run is started."""
+    """A path relative to the directory in which the run is started."""
     if not directory or path.startswith("/"):
         return path
     return f"{directory}/{path}" if path else directory
@@ -194,7 +194,7 @@ def _under(directory: str, path: str) -> str:
 
 
 def _statements(file: str, read: Read, problems: Problems, via: Span | None, depth: int) -> list[_Statement]:
-    """The commands of a file, those of files that it includes among them."""
+    """The commands of a file, including those of included files."""
     text = read(file)
     place = via or Span(file)
     if depth > DEPTH_MAX:
@@ -222,7 +222,7 @@ def _statements(file: str, read: Read, problems: Problems, via: Span | None, dep
             found.append(statement)
         else:
             unknown += 1
-            problems.report(DagCode.KEYWORD, f"there is no command {statement.keyword[:40]}", statement.words.span)
+            problems.report(DagCode.KEYWORD, f"unknown command {statement.keyword[:40]}", statement.words.span)
     if unknown >= PROSE_LINES and not found and not via:
         del problems.kept[before:]
         problems.report(DagCode.NOT_A_DAG, f"{file} is not a DAG file: no line begins with a command", place)
@@ -250,11 +250,11 @@ def _statement(
     block: list[str] = []
     for each in lines:
         if each.text == end or (each.text.startswith(end) and each.text[len(end)].isspace()):
-            # What follows the end belongs to the line that opened the block.
+            # Text after the end marker belongs to the line that opened the block.
             words.text += each.text[len(end) :]
             return _Statement(keyword=keyword, words=words, block="\n".join(block))
         block.append(each.text)
-    problems.report(DagCode.BLOCK, f"no line {end} ends the block that begins here", place(0))
+    problems.report(DagCode.BLOCK, f"the block that begins here is not ended by a line {end}", place(0))
     return _Statement(keyword=keyword, words=words, block="\n".join(block))
 
 
@@ -262,11 +262,11 @@ def _statement(
 
 
 def _check(draft: Draft, file: str, problems: Problems) -> None:
-    """What only the whole shows."""
+    """Check what can only be checked in the complete DAG."""
     if problems.kept:
         return
     if not any(node.kind in (NodeKind.JOB, NodeKind.SUBDAG) for node in draft.nodes.values()):
-        problems.report(DagCode.EMPTY, f"{file} has no node", Span(file))
+        problems.report(DagCode.EMPTY, f"{file} has no nodes", Span(file))
         return
     waits = {name: len(draft.parents.get(name, ())) for name in draft.nodes}
     ready = [name for name, count in waits.items() if not count]
@@ -279,12 +279,12 @@ def _check(draft: Draft, file: str, problems: Problems) -> None:
                 ready.append(child)
     if waits:
         circle = _circle(draft, waits)
-        message = f"nodes wait for one another in a circle: {' -> '.join(circle)}"
+        message = f"nodes depend on each other in a cycle: {' -> '.join(circle)}"
         problems.report(DagCode.CYCLE, message, draft.nodes[circle[0]].span)
 
 
 def _circle(draft: Draft, among: Mapping[str, int]) -> list[str]:
-    """One circle, by the way of parents, in the order of the edges."""
+    """One cycle, found by following parents, in the order of the edges."""
     name, path = next(iter(among)), list[str]()
     while name not in path:
         path.append(name)

@@ -1,4 +1,4 @@
-"""The conditions and actions that the rows of the table name."""
+"""The guards and entry actions of the rows of the table."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from roost.dag.run import Run
 
 
-#: What guards ask.
+#: The subject of guards.
 _Subject: TypeAlias = "tuple[Run, Progress]"
 
 
@@ -29,7 +29,8 @@ def _again(run: Run, progress: Progress) -> bool:
     node = progress.node
     stops = node.unless_exit is not None and node.unless_exit == progress.status
     aborts = node.abort is not None and node.abort.status == progress.status
-    return progress.retry < node.retries and not stops and not aborts and run.ending is None
+    holds = run.settings.hold_failed and progress.failed and node.post is None
+    return (progress.retry < node.retries or holds) and not stops and not aborts and run.ending is None
 
 
 GUARDS: Final[dict[Guard, Callable[[_Subject], Verdict]]] = {

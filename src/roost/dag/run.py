@@ -1,8 +1,8 @@
-"""A run of a DAG: one event in; what is to be done, and the transitions that nodes took, out.
+"""A run of a DAG: one event in; orders, and the transitions that nodes took, out.
 
-The table of `roost.dag.table` says how nodes go from state to state; this module executes it and has the rules that
-stand under it. A run is large, so that a step changes it in place. After a kill, a run is made anew and given what
-happened before (`Begun.past`): it comes to the same state without ordering anything twice.
+The table of `roost.dag.table` says how nodes change state; this module executes it and has the rules listed under it. A
+run is large, so a step changes it in place. After a kill, a run is created again and gets the earlier events
+(`Begun.past`): it reaches the same state without ordering anything twice.
 
 What it does not do: read a clock, submit, run scripts, write files.
 """
@@ -23,7 +23,7 @@ from roost.dag.states import PRE_FAILED, NodeState, Part, Progress, RunStatus
 from roost.dag.table import BY_STATE, Guard, On, Row
 from roost.tables.finder import row_finder
 
-#: What a run that was removed exits with.
+#: Exit status of a run that was removed.
 REMOVED_EXIT: Final = 2
 
 _LINES: Final = {ScriptPoint.PRE: PRE, ScriptPoint.POST: POST, ScriptPoint.HOLD: HELD}
@@ -41,19 +41,25 @@ class Settings:
     pre_max: int = 20
     post_max: int = 20
     held_max: int = 20
-    #: POST runs after a failed PRE.
+    #: Whether POST runs after a failed PRE.
     always_post: bool = False
-    #: How often the queue is asked to take a node.
+    #: Maximum number of submission attempts for a node.
     submit_attempts: int = 6
-    #: Nodes that became ready last come first.
+    #: Whether nodes that became ready last start first.
     depth_first: bool = False
-    #: A node that failed begins again before others that wait.
+    #: Whether a failed node is retried before other waiting nodes start.
     retry_first: bool = False
+    #: How often jobs of a node may be put on hold; the last of these holds removes them.
+    holds_max: int = 100
+    #: How many jobs of a node without TOLERANCE may fail.
+    failures_max: int = 0
+    #: Whether a node whose jobs failed and that has no retries left is resubmitted with its jobs on hold.
+    hold_failed: bool = False
 
 
 @dataclass(slots=True)
 class Tally:
-    """Jobs of a run."""
+    """Counts of a run's jobs."""
 
     submitted: int = 0
     ended: int = 0
@@ -61,7 +67,7 @@ class Tally:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Taken:
+class NodeTransition:
     """A transition that a node took."""
 
     node: str
@@ -70,15 +76,15 @@ class Taken:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """What one event led to."""
+    """The result of one event."""
 
-    #: To be done in this order.
+    #: To be carried out in this order.
     orders: tuple[o.Order, ...]
-    transitions: tuple[Taken, ...]
+    transitions: tuple[NodeTransition, ...]
 
 
 class Run:
-    """A run, and how far it is."""
+    """A run and its state."""
 
     def __init__(self, dag: Dag, settings: Settings) -> None:
         self.dag = dag
@@ -90,16 +96,16 @@ class Run:
         self.jobs = Tally()
         #: Nodes of a category with jobs in the queue.
         self.in_category: Counter[str] = Counter()
-        #: Of the run's own job; -1 for a run that is none.
+        #: Cluster of the run's own job; -1 for a run that is not a job.
         self.cluster = -1
         self.status = RunStatus.OK
         self.halted = False
         self.over = False
-        #: What the run exited with; None before.
+        #: Exit status of the run; None before its end.
         self.exit_code: int | None = None
-        #: What the run exits with once everything has been removed; None while it goes its way.
+        #: Exit status once everything has been removed; None while the run proceeds normally.
         self.ending: int | None = None
-        #: Nodes that began, for save points.
+        #: Nodes that have started, for save points.
         self._saved: set[str] = set()
         self.waiting: Waiting = Waiting(depth_first=settings.depth_first)
         self.scripts: Counter[str] = Counter()
@@ -109,13 +115,13 @@ class Run:
         self.replaying = False
         self.now = 0.0
         self.orders: list[o.Order] = []
-        self.taken: list[Taken] = []
+        self.taken: list[NodeTransition] = []
         self.services = tuple(each for each in self.nodes.values() if each.node.kind is NodeKind.SERVICE)
         for progress in self.nodes.values():
             self.counts[progress.state] += 1
 
     def step(self, event: o.Event, now: float) -> Step:
-        """What `event`, at `now` (epoch s), leads to."""
+        """Process `event` at `now` (epoch s)."""
         self.now, self.orders, self.taken = now, [], []
         if not self.over:
             self._handle(event)
@@ -145,14 +151,14 @@ class Run:
     # -- the table, executed ----------------------------------------------------------------------
 
     def raised(self, progress: Progress, on: On) -> None:
-        """Take the row of a node that a trigger leads to."""
+        """Take the row of a node that a trigger selects."""
         found = _first_row((self, progress), progress.state, (on,))
         if found is None:
             raise AssertionError(f"node {progress.node.name} is {progress.state.name}, and {on}")
         self.take(progress, found[0])
 
     def take(self, progress: Progress, row: Row) -> None:
-        """A node takes a row."""
+        """Take a row for a node."""
         self.counts[progress.state] -= 1
         if progress.state is NodeState.SUBMITTED:
             self.in_category[progress.node.category] -= 1
@@ -160,7 +166,7 @@ class Run:
         self.counts[row.target] += 1
         if row.target is NodeState.SUBMITTED:
             self.in_category[progress.node.category] += 1
-        self.taken.append(Taken(node=progress.node.name, row=row))
+        self.taken.append(NodeTransition(node=progress.node.name, row=row))
         for entry in row.entry:
             rules.ENTRIES[entry](self, progress)
 
@@ -185,12 +191,12 @@ class Run:
         self.replaying = False
         self.orders.clear()
         for progress in self.clusters.values():
-            # What was ordered before the kill is ordered again; doing it twice does no harm.
+            # Removals ordered before the kill are ordered again; doing so twice does no harm.
             if progress.removes_rest or (progress.left and self.ending is not None):
                 self.remove(progress)
 
     def begin_ordinary(self) -> None:
-        """Nodes that wait for no other may begin."""
+        """Nodes without parents may start."""
         self.provisioned = True
         for progress in list(self.nodes.values()):
             ordinary = progress.node.kind in (NodeKind.JOB, NodeKind.SUBDAG, NodeKind.SERVICE)
@@ -200,7 +206,7 @@ class Run:
     # -- room ----------------------------------------------------------------------
 
     def fill(self) -> None:
-        """Begin what there is room for."""
+        """Start what the limits allow."""
         if self.replaying:
             return
         while (found := self.waiting.next(self._has_room)) is not None:
@@ -234,7 +240,7 @@ class Run:
         return most is None or self.in_category[category] < most
 
     def queue_up(self, progress: Progress) -> None:
-        """A node waits for room."""
+        """Queue a node that waits for the limits."""
         node = progress.node
         line = (PRE, "") if rules.GUARDS[Guard.HAS_PRE]((self, progress)).holds else (JOB, node.category)
         urgent = 1_000_000_000 if progress.retry and self.settings.retry_first else 0
@@ -307,7 +313,7 @@ class Run:
     # -- how nodes end ----------------------------------------------------------------------
 
     def release(self, progress: Progress) -> None:
-        """What waits for a node that is done waits for one less."""
+        """Children of a node that is done wait for one node less."""
         progress.details = ""
         for child in self.dag.children[progress.node.name]:
             self._waits_less(self.nodes[child])
@@ -318,10 +324,10 @@ class Run:
             self.raised(waiting, On.PARENTS_DONE)
 
     def give_up(self, progress: Progress) -> None:
-        """Nodes that wait for a failed one cannot be reached, or wait for one less where that is WEAK.
+        """Children of a failed node cannot be reached, or wait for one node less if the edge is WEAK.
 
-        Not recursive: a chain may have a million nodes. What waits for one that cannot be reached cannot, either, WEAK
-        or not.
+        Not recursive: a chain may have a million nodes. Children of an unreachable node are unreachable, too, WEAK or
+        not.
         """
         if progress.node.kind is NodeKind.SERVICE:
             return
@@ -341,7 +347,7 @@ class Run:
             self._waits_less(self.nodes[child])
 
     def next_try(self, progress: Progress) -> None:
-        """A node is tried again."""
+        """Retry a node."""
         progress.retry += 1
         progress.forget_try()
 

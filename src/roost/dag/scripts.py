@@ -1,6 +1,6 @@
-"""The words of a script's command, with what DAGMan puts into them.
+"""The words of a script's command, with DAGMan's macros expanded.
 
-A macro is replaced where it is a word of its own, and nowhere else: ``x=$RETURN`` stays as it is.
+A macro is expanded only if it is a whole word: ``x=$RETURN`` stays unchanged.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from roost.dag.states import NodeState, Progress
 if TYPE_CHECKING:
     from roost.dag.run import Run
 
-#: Macro to where it has a meaning, for the reference page.
+#: Macro to its meaning, for the reference page.
 MACROS: Final[Mapping[str, str]] = {
     "$JOB": "the node's name",
     "$NODE": "the node's name",
-    "$RETRY": "how often the node was tried again",
+    "$RETRY": "number of retries of the node",
     "$MAX_RETRIES": "its RETRY",
-    "$DAG_STATUS": "how the run is: 0 good, 2 a node failed, 3 aborted, 4 removed, 6 halted",
+    "$DAG_STATUS": "status of the run: 0 good, 2 a node failed, 3 aborted, 4 removed, 6 halted",
     "$FAILED_COUNT": "nodes in error",
     "$FUTILE_COUNT": "nodes that cannot be reached",
     "$DONE_COUNT": "nodes that are done",
     "$QUEUED_COUNT": "nodes whose jobs are in the queue",
     "$NODE_COUNT": "all nodes",
-    "$DAGID": "the cluster of the run's own job, -1 for a run that is none",
+    "$DAGID": "the cluster of the run's own job, -1 if the run is not a job",
     "$JOBID": "POST: the last job, CLUSTER.PROC",
     "$CLUSTERID": "POST: the cluster",
     "$JOB_COUNT": "POST: jobs of the cluster",
@@ -38,9 +38,6 @@ MACROS: Final[Mapping[str, str]] = {
     "-1002 a job that was removed, -1004 a PRE script that failed",
     "$PRE_SCRIPT_RETURN": "POST: exit status of PRE, -1 where there is none",
 }
-
-#: Macros of HTCondor that are refused.
-REFUSED: Final = frozenset(("$EXIT_CODE_LIST",))
 
 _LATE: Final = frozenset(
     ("$JOBID", "$CLUSTERID", "$JOB_COUNT", "$SUCCESS", "$EXIT_CODES", "$EXIT_CODE_COUNTS", "$JOB_ABORT_COUNT",

@@ -13,7 +13,7 @@ _WORD: Final = re.compile(r"\S+")
 _NAME: Final = re.compile(r"\+?[A-Za-z_][A-Za-z0-9_.]*")
 _SIGN: Final = re.compile(r"\s*=\s*")
 _QUOTES: Final = ("'", '"')
-#: Names that mean something else.
+#: Reserved names.
 RESERVED: Final = frozenset(("PARENT", "CHILD", "ALL_NODES"))
 
 
@@ -22,19 +22,19 @@ class Malformed(Exception):
 
 
 class StatementReader:
-    """What is left of a line."""
+    """Reads the words of a line."""
 
     def __init__(self, text: str, place: Callable[[int], Span], problems: Problems) -> None:
         self.text = text
         self._place = place
         self.problems = problems
         self.at = 0
-        #: Where the last word began.
+        #: Start of the last word.
         self.began = 0
 
     @property
     def span(self) -> Span:
-        """Where the last word stands."""
+        """The place of the last word."""
         return self._place(self.began)
 
     @property
@@ -43,7 +43,7 @@ class StatementReader:
         return bool(self.text[self.at :].strip())
 
     def fail(self, code: DagCode, message: str, remedy: str = "") -> Malformed:
-        """Report a mistake at the last word; the result is to be raised."""
+        """Report a mistake at the last word; the caller raises the result."""
         self.problems.report(code, message, self.span, remedy)
         return Malformed()
 
@@ -53,7 +53,7 @@ class StatementReader:
         return match[0] if match else ""
 
     def word(self, what: str) -> str:
-        """The next word, which must be there."""
+        """The next word, which is required."""
         match = _WORD.search(self.text, self.at)
         if match is None:
             self.began = len(self.text)
@@ -70,7 +70,7 @@ class StatementReader:
         return found
 
     def path(self, what: str) -> str:
-        """The next word, which may stand in quotes."""
+        """The next word, which may be quoted."""
         if self.peek()[:1] not in _QUOTES:
             return self.word(what)
         match = _WORD.search(self.text, self.at)
@@ -80,7 +80,7 @@ class StatementReader:
         return self._quoted(what, match[0][0], DagCode.ARGUMENTS)
 
     def rest(self, what: str) -> str:
-        """All that is left, which must be something."""
+        """The rest of the line, which must not be empty."""
         self.word(what)
         found = self.text[self.began :].strip()
         self.at = len(self.text)
@@ -104,11 +104,11 @@ class StatementReader:
         """The name of a node that is being defined."""
         name = self.word("the node's name")
         if name.upper() in RESERVED or "+" in name:
-            raise self.fail(DagCode.NODE_NAME, f"a node cannot be called {name}")
+            raise self.fail(DagCode.NODE_NAME, f"{name} is not a valid node name")
         return name
 
     def end(self) -> None:
-        """Nothing more may stand here."""
+        """Check that the line ends here."""
         if self.left:
             word = self.word("nothing")
             raise self.fail(DagCode.ARGUMENTS, f"{word[:40]!r} is not expected here")
@@ -145,7 +145,7 @@ class StatementReader:
         return match[0]
 
     def _quoted(self, what: str, quote: str, code: DagCode) -> str:
-        """What stands up to the closing quote, behind which a blank or the end of the line must follow."""
+        """The text up to the closing quote, which must be followed by a blank or the end of the line."""
         found: list[str] = []
         while self.at < len(self.text):
             sign = self.text[self.at]
@@ -153,7 +153,7 @@ class StatementReader:
             if sign == quote:
                 if not self.text[self.at : self.at + 1].strip():
                     return "".join(found)
-                raise self.fail(code, f"{what} is followed by text without a blank between")
+                raise self.fail(code, f"{what} is followed by text without a space in between")
             if sign == "\\":
                 following = self.text[self.at : self.at + 1]
                 if following not in (*_QUOTES, "\\"):

@@ -1,7 +1,7 @@
 """The commands of a DAG file: each takes the words of its line and changes the draft.
 
-`DEFINING` are read first, in all lines of a file, and `SHAPING` then: a node may be spoken of before it is defined.
-Where a command has ALL_NODES, the nodes that are not ordinary ones (FINAL, PROVISIONER, SERVICE) are not meant.
+`DEFINING` are read first, in all lines of a file, and then `SHAPING`: a node may be referred to before it is defined.
+ALL_NODES stands for ordinary nodes only, not for FINAL, PROVISIONER and SERVICE nodes.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from roost.base.records import replace
 from roost.dag.draft import Draft
 from roost.dag.plan import Abort, DotFile, Node, NodeKind, Script, ScriptPoint, StatusFile, Tolerance, Variable
 from roost.dag.problems import DagCode
-from roost.dag.scripts import MACROS, REFUSED
+from roost.dag.scripts import MACROS
 from roost.dag.statement_reader import StatementReader
 
 Handler = Callable[[Draft, StatementReader], None]
@@ -30,7 +30,7 @@ def _node(kind: NodeKind) -> Handler:
 
 
 def define(draft: Draft, words: StatementReader, kind: NodeKind, text: str | None) -> None:
-    """A node; `text` is its description where that stands in the DAG file."""
+    """Define a node; `text` is its description if that is inline in the DAG file."""
     name = words.new_name()
     span = words.span
     submit = "" if text is not None else words.path("the submit description")
@@ -58,7 +58,7 @@ def define(draft: Draft, words: StatementReader, kind: NodeKind, text: str | Non
 
 def _subdag(draft: Draft, words: StatementReader) -> None:
     if words.word("EXTERNAL").upper() != "EXTERNAL":
-        raise words.fail(DagCode.ARGUMENTS, "only SUBDAG EXTERNAL is known")
+        raise words.fail(DagCode.ARGUMENTS, "only SUBDAG EXTERNAL is supported")
     define(draft, words, NodeKind.SUBDAG, None)
 
 
@@ -85,12 +85,12 @@ def _parent(draft: Draft, words: StatementReader, *, weak: bool = False) -> None
             return
     if not sides[0] or not sides[1]:
         missing = "child" if sides[0] else "parent"
-        raise words.fail(DagCode.ARGUMENTS, f"no {missing} is named", "Write PARENT node … CHILD node ….")
+        raise words.fail(DagCode.ARGUMENTS, f"no {missing} is given", "Write PARENT node … CHILD node ….")
     draft.join(sides[0], sides[1], weak=weak)
 
 
 def _change(draft: Draft, words: StatementReader, name: str, **fields: object) -> None:
-    """Give nodes other fields; ALL_NODES means the ordinary ones."""
+    """Change fields of nodes; ALL_NODES stands for the ordinary ones."""
     if name.upper() == "ALL_NODES" and name not in draft.nodes:
         for each, node in draft.nodes.items():
             if node.kind in _ORDINARY:
@@ -124,13 +124,11 @@ def _script(draft: Draft, words: StatementReader) -> None:
 
 
 def _script_words(words: StatementReader) -> tuple[str, ...]:
-    """The rest of the line: a script's program, and its arguments, among them macros that are known."""
+    """The rest of the line: a script's program and arguments; warns about unknown macros."""
     found = [words.word("the script")]
     while words.left:
         found.append(words.word("an argument"))
         name = found[-1].upper()
-        if name in REFUSED:
-            raise words.fail(DagCode.NOT_SUPPORTED, f"scripts have no {name} in Roost", "Use $EXIT_CODE_COUNTS.")
         if name.startswith("$") and name not in MACROS:
             words.problems.report(DagCode.SCRIPT_MACRO, f"{found[-1][:40]} is not a macro of scripts", words.span)
     return tuple(found)
@@ -166,10 +164,10 @@ def _vars(draft: Draft, words: StatementReader) -> None:
     while words.left:
         variable, value = words.assignment()
         if variable.lower().startswith("queue"):
-            raise words.fail(DagCode.VARIABLE, f"a macro cannot be called {variable}: names may not begin with queue")
+            raise words.fail(DagCode.VARIABLE, f"{variable} is not a valid macro name: names may not begin with queue")
         found.append(Variable(name=variable, value=value, prepended={"PREPEND": True, "APPEND": False}.get(side)))
     if not found:
-        raise words.fail(DagCode.VARIABLE, "no macro is named")
+        raise words.fail(DagCode.VARIABLE, "no macro is given")
     every = name.upper() == "ALL_NODES" and name not in draft.nodes
     for each in draft.named(name, place, every=True):
         node = draft.nodes[each]
@@ -197,7 +195,7 @@ def _max_jobs(draft: Draft, words: StatementReader) -> None:
 
 def _description(draft: Draft, words: StatementReader) -> None:
     raise words.fail(
-        DagCode.BLOCK, "SUBMIT-DESCRIPTION needs its lines", "Write SUBMIT-DESCRIPTION name {, lines, and }."
+        DagCode.BLOCK, "SUBMIT-DESCRIPTION requires a block of lines", "Write SUBMIT-DESCRIPTION name {, lines, and }."
     )
 
 
@@ -205,7 +203,7 @@ def _config(draft: Draft, words: StatementReader) -> None:
     path = words.path("the file")
     words.end()
     if draft.config and draft.config != path:
-        raise words.fail(DagCode.TWICE, f"CONFIG names {path}, and {draft.config} before")
+        raise words.fail(DagCode.TWICE, f"CONFIG names {path}, but an earlier CONFIG names {draft.config}")
     draft.config = path
 
 
@@ -264,7 +262,7 @@ def _job_state_log(draft: Draft, words: StatementReader) -> None:
 def _save_point(draft: Draft, words: StatementReader) -> None:
     name = words.word("the node's name")
     if name not in draft.nodes and (name.upper() == "ALL_NODES" or name in draft.splices):
-        raise words.fail(DagCode.ARGUMENTS, f"a save point is at one node, and {name} stands for several")
+        raise words.fail(DagCode.ARGUMENTS, f"a save point applies to one node, but {name} stands for several")
     if name in draft.nodes and draft.nodes[name].kind not in _ORDINARY:
         raise words.fail(DagCode.ARGUMENTS, f"a {draft.nodes[name].kind} node has no save point")
     span = words.span
@@ -279,22 +277,22 @@ def _tolerance(draft: Draft, words: StatementReader) -> None:
     percent = given.endswith("%")
     number = given.removesuffix("%")
     if not re.fullmatch(r"\d{1,9}", number) or (percent and int(number) > 100):
-        message = f"{given[:40]!r} is not a number of jobs, or of percent up to 100%"
-        raise words.fail(DagCode.NUMBER, message, "Write a whole number, with % behind it for percent.")
+        message = f"{given[:40]!r} is not a number of jobs or a percentage up to 100%"
+        raise words.fail(DagCode.NUMBER, message, "Write a whole number, followed by % for a percentage.")
     waits = words.maybe("FAIL-FAST", "WAIT") == "WAIT"
     words.end()
     _change(draft, words, name, tolerance=Tolerance(most=int(number), percent=percent, waits=waits))
 
 
 def _reject(draft: Draft, words: StatementReader) -> None:
-    raise words.fail(DagCode.REJECTED, "the file says that it must not be run")
+    raise words.fail(DagCode.REJECTED, "the file is marked as not to be run (REJECT)")
 
 
 def _done(draft: Draft, words: StatementReader) -> None:
-    """Nodes that are not ordinary ones run in every run, whatever a rescue file says."""
+    """Mark a node as done. Nodes that are not ordinary run in every run, whatever a rescue file says."""
     given = words.word("the node's name")
     if given.upper() == "ALL_NODES" and given not in draft.nodes:
-        raise words.fail(DagCode.ARGUMENTS, "DONE is said of one node, not of ALL_NODES")
+        raise words.fail(DagCode.ARGUMENTS, "DONE applies to one node, not to ALL_NODES")
     for name in draft.named(given, words.span, every=True):
         if draft.nodes[name].kind in _ORDINARY:
             draft.change(name, words.span, done=True)

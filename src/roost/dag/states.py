@@ -1,4 +1,4 @@
-"""The states of nodes and of a run, and what both count."""
+"""The states and counters of nodes and of a run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PRE_FAILED: Final = -1004
 
 
 class NodeState(IntEnum):
-    """Where a node is; the numbers are those of node status files."""
+    """The state of a node; the numbers are those of node status files."""
 
     NOT_READY = 0
     READY = 1
@@ -34,7 +34,7 @@ class NodeState(IntEnum):
 
 
 class RunStatus(IntEnum):
-    """How the run is; the numbers are those of $DAG_STATUS and of DAG_Status."""
+    """The status of a run; the numbers are those of $DAG_STATUS and of DAG_Status."""
 
     OK = 0
     ERROR = 1
@@ -46,57 +46,59 @@ class RunStatus(IntEnum):
 
 
 class Part(StrEnum):
-    """What of a node is under way."""
+    """The part of a node that is in progress."""
 
     NOTHING = "nothing"
     PRE = "PRE script"
     SUBMISSION = "submission"
     JOB = "job"
     POST = "POST script"
-    #: The script said that it is to be run again later.
+    #: The script asked to be run again later.
     DEFERRED = "deferred script"
-    #: The queue took no jobs; it is asked again later.
+    #: The queue refused the jobs; submission is retried later.
     PAUSE = "pause before the next submission"
 
 
 @dataclass(slots=True, kw_only=True)
 class Progress:
-    """How far one node is."""
+    """The progress of one node."""
 
     node: Node
     state: NodeState = NodeState.NOT_READY
     part: Part = Part.NOTHING
     #: Nodes that it still waits for.
     waits: int = 0
-    #: How often it was tried again.
+    #: Number of retries so far.
     retry: int = 0
-    #: Exit status of its PRE script; None while there was none.
+    #: Exit status of its PRE script; None if none has ended.
     pre_status: int | None = None
-    #: PRE is over and was good.
+    #: Whether PRE has succeeded.
     prepared: bool = False
     cluster: int | None = None
     jobs: int = 0
-    #: Procs by what they do; those that ended are in none.
+    #: Procs by status; ended ones are in none.
     idle: set[int] = field(default_factory=set)
     running: set[int] = field(default_factory=set)
     held: set[int] = field(default_factory=set)
     ended: set[int] = field(default_factory=set)
-    #: Exit status, -1 for any signal, to the number of its jobs that ended so; and how many were removed.
+    #: Exit status, -1 for any signal, to the number of its jobs that ended so; and the number of removed jobs.
     exits: Counter[int] = field(default_factory=Counter)
     removed: int = 0
+    #: How often its jobs were put on hold.
+    holds: int = 0
     #: The job's result: exit status, negative for a signal or one of the numbers above.
     result: int = 0
-    #: Result of the first of its jobs that failed; 0 while there was none.
+    #: Result of the first of its jobs that failed; 0 if none has.
     first_failure: int = 0
     failures: int = 0
-    #: More of them failed than the node tolerates.
+    #: Whether more of them failed than the node tolerates.
     failed: bool = False
     last_proc: int = 0
-    #: Submissions that the queue refused, one after another.
+    #: Consecutive submissions that the queue refused.
     refusals: int = 0
-    #: What the node ended with.
+    #: Final status of the node.
     status: int = 0
-    #: In words, for people.
+    #: Explanation in words.
     details: str = ""
 
     @property
@@ -106,13 +108,19 @@ class Progress:
 
     @property
     def removes_rest(self) -> bool:
-        """Whether the jobs that are left are to be removed, because of those that failed."""
-        return self.failed and self.left > 0 and not self.node.tolerance.waits
+        """Whether the remaining jobs must be removed because of those that failed."""
+        return self.failed and self.left > 0 and not (self.node.tolerance and self.node.tolerance.waits)
+
+    @property
+    def is_for_release(self) -> bool:
+        """Whether this attempt is beyond the node's retries: its jobs are submitted on hold, for the user to
+        release."""
+        return self.retry > self.node.retries
 
     def forget_try(self) -> None:
-        """Another try begins."""
+        """Reset the state of the last attempt."""
         self.pre_status, self.prepared, self.cluster, self.jobs = None, False, None, 0
         self.idle, self.running, self.held, self.ended = set(), set(), set(), set()
-        self.exits, self.removed = Counter(), 0
+        self.exits, self.removed, self.holds = Counter(), 0, 0
         self.first_failure, self.failures = 0, 0
         self.result, self.failed, self.last_proc, self.refusals = 0, False, 0, 0

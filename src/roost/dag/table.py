@@ -2,16 +2,16 @@
 
 Theory of operation. An event of a node's script or job raises one trigger (`On`). The rows of the node's state are
 tried in the order of the table; the first with that trigger whose guards all hold is taken, and its entries are done in
-order. `On.CHANCE` is raised for a READY node when the limits of the run leave room for its next part. Every try of a
-node ends in one of three rows: it was good (DONE), there is another try (READY), or there is none (ERROR).
+order. `On.CHANCE` is raised for a READY node when the limits of the run leave room for its next part. Every attempt of
+a node ends in one of three rows: it succeeded (DONE), it is retried (READY), or it is not (ERROR).
 
-Rules that do not fit the table stand in `run`:
+Rules that do not fit the table are in `run`:
 
-* the first job of a cluster that fails, beyond those that TOLERANCE allows, has the others removed, unless it says
-  WAIT, and the try is over when all have left;
-* a parent that has failed lets its WEAK children begin, as if it were done; one that cannot be reached does not;
+* the first failed job of a cluster, beyond those that TOLERANCE allows, removes the others, unless WAIT is set, and the
+  attempt ends when all have left;
+* a failed parent lets its WEAK children start, as if it were done; an unreachable one does not;
 * a node that ends with the status of its ABORT-DAG-ON ends the run, whatever row was taken;
-* FINAL begins when all others are over, SERVICE at once, and all others when the PROVISIONER's job runs;
+* FINAL starts when all others have ended, SERVICE at once, and all others when the PROVISIONER's job runs;
 * a script that asks to be deferred runs again, in the same state.
 """
 
@@ -27,11 +27,11 @@ from roost.tables.rows import by_source
 
 
 class On(StrEnum):
-    """What makes a row be tried."""
+    """The trigger of a row."""
 
-    PARENTS_DONE = "all that it waits for is done"
-    ANCESTOR_FAILED = "something that it waits for failed"
-    CHANCE = "there is room for it"
+    PARENTS_DONE = "all of its parents are done"
+    ANCESTOR_FAILED = "one of its parents failed"
+    CHANCE = "the limits allow it to start"
     PRE_ENDED = "PRE is over"
     JOBS_ENDED = "its jobs have left the queue, or the queue took none"
     POST_ENDED = "POST is over"
@@ -46,20 +46,20 @@ class Guard(StrEnum):
     PRE_SKIPS = "PRE ended with its PRE_SKIP"
     POST_ANYWAY = "POST runs after a failed PRE, too"
     GOOD = "what ended was good"
-    AGAIN = "it is to be tried again"
+    AGAIN = "it must be retried"
 
 
 class Entry(StrEnum):
-    """What is done on taking a row; `run.ENTRIES` has the functions."""
+    """An action when a row is taken; `run.ENTRIES` has the functions."""
 
-    QUEUE_UP = "it waits for room"
+    QUEUE_UP = "it waits for the limits to allow it to start"
     RUN_PRE = "run PRE"
     PREPARED = "PRE need not run again"
     SUBMIT = "hand its jobs to the queue"
     RUN_POST = "run POST"
-    NEXT_TRY = "count the try, and forget what it did"
-    RELEASE = "what waits for it may begin"
-    GIVE_UP = "what waits for it can no longer be reached"
+    NEXT_TRY = "count the attempt, and discard its results"
+    RELEASE = "its children may start"
+    GIVE_UP = "its children can no longer be reached"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,6 +1,6 @@
-"""The texts that a run leaves: rescue files, node status files, the table in its log, metrics, a picture for dot.
+"""The texts that a run writes: rescue files, node status files, the table in its log, metrics, a graph for dot.
 
-Forms and words are DAGMan's, for the programs that read them.
+Formats and terms are DAGMan's, for the programs that read them.
 """
 
 from __future__ import annotations
@@ -40,13 +40,14 @@ _COLUMNS: Final = (
 
 
 def rescue_text(run: Run, at: float) -> str:
-    """What a later run need not do again, which FINAL, PROVISIONER and SERVICE nodes always do; `at` in epoch s."""
+    """A rescue file with the nodes that a later run can skip; FINAL, PROVISIONER and SERVICE nodes always run. `at` is
+    in epoch s."""
     ordinary = {NodeKind.JOB, NodeKind.SUBDAG}
     done = [
         name
         for name, each in run.nodes.items()
         if each.node.kind in ordinary
-        # One that failed need not run again where what waits for it does not mind.
+        # A failed node need not run again if all its children are WEAK.
         and (each.state is NodeState.DONE or (each.state is NodeState.ERROR and run.dag.only_weak(name)))
     ]
     failed = [name for name, each in run.nodes.items() if each.state is NodeState.ERROR]
@@ -68,7 +69,7 @@ def rescue_text(run: Run, at: float) -> str:
 
 
 def status_table(run: Run) -> Iterator[str]:
-    """The lines with the numbers of nodes by state, as they stand in a run's log."""
+    """The lines with the numbers of nodes by state, as in a run's log."""
     yield f"Of {len(run.nodes)} nodes total:"
     yield " " + "".join(f"{title:>{wide}}" for title, _, wide in _COLUMNS)
     yield " " + "".join(f"{'=' * min(3, wide):>{wide}}" for _, _, wide in _COLUMNS)
@@ -78,7 +79,7 @@ def status_table(run: Run) -> Iterator[str]:
 
 
 def run_attributes(run: Run) -> dict[str, int | bool]:
-    """What the run's own job is told of it."""
+    """The attributes of the run's own job."""
     nodes = run.nodes.values()
     return {
         "DAG_Status": int(run.status),
@@ -135,7 +136,7 @@ def _whole_status(run: Run, at: float) -> dict[str, str]:
 
 
 def _state_of(run: Run) -> NodeState:
-    """How the whole is, in the words of its nodes."""
+    """The state of the whole run as a node state."""
     if run.over:
         return NodeState.DONE if run.exit_code == 0 else NodeState.ERROR
     return NodeState.SUBMITTED
@@ -183,7 +184,7 @@ def _ad(values: dict[str, str]) -> str:
 
 
 def metrics_text(run: Run, *, began_at: float, ended_at: float, exit_code: int, rescue: int, version: str) -> str:
-    """The metrics file; `rescue` is the number of the rescue file that the run went on from, 0 for none."""
+    """The metrics file; `rescue` is the number of the rescue file that the run started from, 0 for none."""
     jobs, failed = run.jobs.submitted, run.jobs.failed
     edges = sum(map(len, run.dag.children.values()))
     data = {
@@ -207,7 +208,7 @@ def metrics_text(run: Run, *, began_at: float, ended_at: float, exit_code: int, 
 
 
 def dot_text(run: Run, at: float, include: str = "") -> str:
-    """A picture of the run for Graphviz; `include` is put into it."""
+    """A graph of the run for Graphviz; `include` is inserted into it."""
     when = f"{datetime.fromtimestamp(at).astimezone():%a %b %e %H:%M:%S %Y}"
     lines = ["digraph DAG {", f'    label="DAGMan Job status at {when}";', ""]
     lines += [f"{line}" for line in include.splitlines()]
@@ -230,7 +231,7 @@ _LETTERS: Final = {
     NodeState.FUTILE: "F",
 }
 
-#: How the run is, in words.
+#: The status of the run in words.
 STATUS_WORDS: Final = {
     RunStatus.OK: "good",
     RunStatus.ERROR: "an error",

@@ -1,12 +1,12 @@
 """The figures of the daemon's ad: what it has done, and what draining costs the pool.
 
 A machine that was being drained by this daemon and is now whole has *arrived*. The mean time between arrivals and its
-deviation are computed as they come, without keeping them.
+deviation are computed incrementally.
 
-What draining costs is what machines say of themselves since their daemons started: core seconds that were not used
+The cost of draining comes from what machines have reported since their daemons started: core seconds that were not used
 (TotalMachineDrainingUnclaimedTime) and that were used for jobs which were then killed (TotalMachineDrainingBadput),
-divided by the age of the daemon and by the machine's cores: a part of what the pool can do. A machine counts once, by
-its first slot.
+divided by the age of the daemon and by the machine's cores: a fraction of the pool's capacity. A machine counts once,
+by its first slot.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from roost.classad import ClassAd
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figures:
-    """What the ad tells."""
+    """The figures in the ad."""
 
     machines_draining: int = 0
     machines_draining_peak: int = 0
@@ -31,7 +31,7 @@ class Figures:
     #: Machines that arrived.
     drained_machines: int = 0
     last_arrival_at: float | None = None
-    #: Times between arrivals: how many, their mean, s, and the sum of the squares of their distances from it, s².
+    #: Times between arrivals: how many, their mean, s, and the sum of squared deviations from it, s².
     intervals: int = 0
     mean_interval_s: float = 0.0
     squares_s2: float = 0.0
@@ -39,7 +39,7 @@ class Figures:
     avg_draining_unclaimed: float = 0.0
 
     def seen(self, draining: int, whole: int) -> Figures:
-        """After a round found that many machines."""
+        """The figures after a round found that many machines."""
         return replace(
             self,
             machines_draining=draining,
@@ -49,7 +49,8 @@ class Figures:
         )
 
     def arrived(self, count: int, now: float) -> Figures:
-        """After that many machines arrived. Of several at once the time between them is taken to be 0."""
+        """The figures after that many machines arrived. Between several that arrive at once, the time is taken to be
+        0."""
         figures = self
         for _ in range(count):
             figures = figures._one_arrived(now)

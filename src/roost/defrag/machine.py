@@ -1,22 +1,22 @@
-"""The daemon: one event in, the state as it is then and orders out.
+"""The daemon: one event in, the new state and effects out.
 
-Theory of operation. Each DEFRAG_INTERVAL it asks for the pool's slots; with the answer comes a *round*:
+Theory of operation. At each DEFRAG_INTERVAL it queries the pool's slots; the reply starts a *round*:
 
-1. Machines that arrived since the last round are counted, and how many are whole and how many drain by its own doing.
-2. Drains of its own whose machine is TRUE for DEFRAG_CANCEL_REQUIREMENTS are cancelled: usually machines that are whole
-   before their drain is over.
+1. Machines that arrived since the last round are counted, and so are whole machines and those that it is draining.
+2. Its drains are cancelled if DEFRAG_CANCEL_REQUIREMENTS is TRUE for the machine: usually one that is whole before its
+   drain is over.
 3. Nothing more happens if the rate is 0, or if DEFRAG_MAX_WHOLE_MACHINES are whole, or if
-   DEFRAG_MAX_CONCURRENT_DRAINING drain.
-4. Of the machines that do not drain, are not whole and are TRUE for DEFRAG_REQUIREMENTS, those with the highest
-   DEFRAG_RANK are asked to drain: as many as the rate allows and the limit leaves room for. Equal ranks are shuffled.
+   DEFRAG_MAX_CONCURRENT_DRAINING machines are draining.
+4. Of the machines that are not draining, are not whole and meet DEFRAG_REQUIREMENTS, those with the highest DEFRAG_RANK
+   are asked to drain: as many as the rate allows and the limit leaves room for. Equal ranks are shuffled.
 
-Ads are old: up to the update interval of a machine. A machine that was asked to drain counts as draining, and is not
-asked again, until an ad comes that is younger than the request. And a drain is asked for under the condition that the
-machine still is about as its ad said: it may end 20 minutes later and cost a quarter and 20 minutes more.
+Ads may be as old as the update interval of a machine. A machine that was asked to drain counts as draining, and is not
+asked again, until an ad arrives that is newer than the request. A drain is requested on the condition that the machine
+is still roughly as in its ad: the drain may end up to 20 minutes later and cost up to a quarter plus 20 minutes more.
 
-A machine that refuses gives its place back: the next best one is not asked in its stead, for a round is soon over.
+A machine that refuses no longer counts; the next best one is not asked instead until the next round.
 
-What it does not do: choose between slots of a machine, or wake machines that sleep.
+What it does not do: choose between slots of a machine, or wake sleeping machines.
 """
 
 from __future__ import annotations
@@ -47,18 +47,18 @@ from roost.defrag.state import (
 from roost.defrag.view import MachineView, machines_of, number_of
 from roost.model.events import DrainSchedule
 
-#: How much later a drain may end than the machine's ad said, s, and how much more it may lose, times and core s.
+#: How much later a drain may end than in the machine's ad, s, and how much more it may cost: a factor, and core s.
 SLACK_S: Final = 1200
 BADPUT_FACTOR: Final = 1.25
 BADPUT_SLACK_CORE_S: Final = 1200
 
-#: First slots tell of their machines what draining costs, partitionable ones are what may be drained.
+#: First slots report the draining costs of their machines; partitionable ones may be drained.
 WANTED: Final = parse_expression("PartitionableSlot =?= true || (SlotID == 1 && DynamicSlot =!= true)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DefragStep:
-    """What one event led to."""
+    """The result of one event."""
 
     state: DefragState
     #: To be carried out in this order.
@@ -68,7 +68,7 @@ class DefragStep:
 
 
 def begin(state: DefragState, now: float, policy: DefragPolicy, host: str) -> DefragStep:
-    """The daemon starts: as new, or with the state that it had. A round that is overdue comes at once."""
+    """The daemon starts, with a new or a restored state. An overdue round runs at once."""
     last = state.last_round_at
     first_at = now if last is None else max(now, last + policy.interval_s)
     effects: list[DefragEffect] = [
@@ -80,7 +80,7 @@ def begin(state: DefragState, now: float, policy: DefragPolicy, host: str) -> De
 
 
 def step(state: DefragState, event: DefragEvent, now: float, policy: DefragPolicy, host: str) -> DefragStep:
-    """What `event`, at `now` (epoch s), leads to."""
+    """Process `event` at `now` (epoch s)."""
     match event:
         case DefragTimerFired(timer=DefragTimer.ROUND):
             again = SetDefragTimer(timer=DefragTimer.ROUND, at=now + policy.interval_s)
@@ -92,7 +92,7 @@ def step(state: DefragState, event: DefragEvent, now: float, policy: DefragPolic
         case PoolSeen() if state.asking:
             return _round(state, event, now, policy)
         case PoolNotSeen():
-            # What the round was worth is lost, but not what its hour and its day are.
+            # The allowance of the round is lost, but not that of its hour and its day.
             return DefragStep(state=replace(state, asking=False))
         case DrainAnswered():
             return DefragStep(state=_answered(state, event))
@@ -134,7 +134,7 @@ def _round(state: DefragState, event: PoolSeen, now: float, policy: DefragPolicy
     after = DefragState(
         last_round_at=now,
         begun={**begun, **{one.name: now for one in chosen}},
-        # A machine that arrived has arrived once, though its drain may still be seen for a while.
+        # A machine arrives only once, though its drain may remain visible for a while.
         draining=tuple(sorted((draining - {*whole}) | {one.name for one in chosen})),
         figures=figures,
     )
@@ -142,13 +142,13 @@ def _round(state: DefragState, event: PoolSeen, now: float, policy: DefragPolicy
 
 
 def _still_begun(begun: Mapping[str, float], machines: Sequence[MachineView]) -> dict[str, float]:
-    """Drains that no ad can tell of yet."""
+    """Requested drains that no ad can show yet."""
     heard = {one.name: one.heard_at for one in machines}
     return {name: at for name, at in begun.items() if name in heard and heard[name] <= at}
 
 
 def _room(state: DefragState, now: float, policy: DefragPolicy, whole: int, draining: int) -> int:
-    """How many drains the round may begin."""
+    """How many drains the round may start."""
     if policy.max_whole is not None and whole >= policy.max_whole:
         return 0
     allowed = policy.rate.allowance(state.last_round_at, now)
@@ -191,7 +191,7 @@ def _request(machine: MachineView, policy: DefragPolicy) -> RequestDrain:
 
 
 def check_expression(ad: ClassAd, schedule: DrainSchedule) -> Expr | None:
-    """The condition under which a machine may drain, from what its ad says of the costs; None where it does not say."""
+    """The condition under which a machine may drain, from what its ad says of the costs; None if it does not say."""
     how = "Graceful" if schedule is DrainSchedule.GRACEFUL else "Quick"
     completion, badput = f"ExpectedMachine{how}DrainingCompletion", f"ExpectedMachine{how}DrainingBadput"
     at, lost = number_of(ad, completion), number_of(ad, badput)

@@ -30,9 +30,9 @@ _RANK: Final = parse_expression("-ExpectedMachineGracefulDrainingBadput")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DefragPolicy:
-    """What the daemon is to do."""
+    """The policy of the daemon."""
 
-    #: Name of the daemon; drains tell it as their reason.
+    #: Name of the daemon, which is the reason of its drains.
     name: str = "defrag"
     interval_s: int = 600
     update_interval_s: int = 300
@@ -45,19 +45,19 @@ class DefragPolicy:
     requirements: Expr | None = None
     cancel: Expr = _WHOLE
     rank: Expr = _RANK
-    #: START of machines that are drained; None for no jobs.
+    #: START of draining machines; None for no jobs.
     draining_start: Expr | None = None
     schedule: DrainSchedule = DrainSchedule.GRACEFUL
     #: Seconds east of UTC of the daemon's zone.
     zone_offset_s: int = 0
-    #: What random() in expressions is computed from.
+    #: Seed of random() in expressions.
     chance_seed: str = ""
-    #: Home directories and user maps that expressions may ask for; None for neither.
+    #: Home directories and user maps available to expressions; None for neither.
     lookups: World | None = field(default=None, repr=False)
 
     @property
     def rate(self) -> Rate:
-        """How many drains it begins."""
+        """How many drains it starts."""
         return Rate.of(self.machines_per_hour, self.interval_s)
 
     @property
@@ -73,7 +73,7 @@ def is_wanted(config: Config) -> bool:
 
 
 def configured_policy(config: Config, *, host: str) -> DefragPolicy:
-    """The policy of the daemon on a host. Raises ConfigError, and ParseError for what is not an expression."""
+    """The policy of the daemon on a host. Raises ConfigError, and ParseError for an invalid expression."""
     start = _expression(config, "DEFRAG_DRAINING_START_EXPR")
     whole, cancel, rank = (
         _expression(config, f"DEFRAG_{name}") for name in ("WHOLE_MACHINE_EXPR", "CANCEL_REQUIREMENTS", "RANK")
@@ -114,7 +114,7 @@ def _schedule(config: Config) -> DrainSchedule:
     knob = "DEFRAG_DRAINING_SCHEDULE"
     found = config.find(knob, subsys=_DEFRAG)
     if found is None or found.span == DEFAULT_SPAN:
-        # The older name counts only where the newer one is not used.
+        # The older name counts only if the newer one is not set.
         knob = "DEFRAG_SCHEDULE" if config.get("DEFRAG_SCHEDULE", subsys=_DEFRAG) else knob
     word = config.get(knob, subsys=_DEFRAG)
     assert word is not None, "it has a default"

@@ -1,8 +1,8 @@
-"""How many drains a round may begin, so that DEFRAG_DRAINING_MACHINES_PER_HOUR comes out in the end.
+"""How many drains a round may start, so that the average is DEFRAG_DRAINING_MACHINES_PER_HOUR.
 
-A round begins as many whole machines as its share of an hour is worth. What is left of each hour's worth is begun in
-the first round of an hour, and what is then left of a day's, to the nearest machine, in the first round of a day.
-Hours and days are those of the epoch, so that a daemon that is started again does not begin them anew.
+A round starts the whole part of its share of the hourly rate. The remainder of each hour is started in the first round
+of an hour, and what then remains of a day, rounded to the nearest machine, in the first round of a day. Hours and days
+are those of the epoch, so that a restarted daemon does not begin them again.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ _TOLERANCE = 1e-6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rate:
-    """Drains to begin."""
+    """Numbers of drains to start."""
 
     per_round: int
-    #: More of them in the first round of an hour, and of a day.
+    #: Additional ones in the first round of an hour, and of a day.
     per_hour: int
     per_day: int
 
@@ -40,7 +40,8 @@ class Rate:
         return cls(per_round=per_round, per_hour=per_hour, per_day=per_day)
 
     def allowance(self, last_round_at: float | None, now: float) -> int:
-        """Drains that a round at `now` may begin; None for a first round, which begins no hour and no day."""
+        """Drains that a round at `now` may start; a `last_round_at` of None means the first round, which begins no hour
+        or day."""
         allowed = self.per_round
         if last_round_at is not None:
             allowed += self.per_hour if now // _HOUR_S > last_round_at // _HOUR_S else 0

@@ -1,7 +1,7 @@
-"""What the daemon knows between two steps, what it can be told, and what it orders.
+"""The daemon's state between two steps, its events and its effects.
 
-The state is plain frozen data, so that it can be written down and read again (`persisted`): the time of the last round,
-because the worth of hours and days counts from there, and the figures of its ad.
+The state is plain frozen data, so that it can be saved and restored (`persisted`): the time of the last round, from
+which the allowances of hours and days are computed, and the figures of its ad.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ class DefragTimer(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DefragTimerFired:
-    """A timer ran out."""
+    """A timer fired."""
 
     timer: DefragTimer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoolSeen:
-    """The answer to `QueryPool`: the ads of all slots that it asked for."""
+    """The answer to `QueryPool`: the ads of all requested slots."""
 
     ads: tuple[ClassAd, ...]
-    #: Decides between machines of equal rank; another one each time lets none of them always be the first.
+    #: Breaks ties between machines of equal rank; it differs each time, so that no machine is always first.
     chance: int = 0
 
 
@@ -49,7 +49,7 @@ class PoolNotSeen:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DrainAnswered:
-    """A machine has begun to drain, or refused."""
+    """A machine has started to drain, or refused."""
 
     machine: str
     #: Why it refused; "" if it did not.
@@ -71,17 +71,17 @@ class SetDefragTimer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryPool:
-    """Ask the collector for the slots that this is TRUE of."""
+    """Ask the collector for the slots for which the constraint is TRUE."""
 
     constraint: Expr
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestDrain:
-    """Ask a machine to drain itself, and to go back to work afterwards."""
+    """Ask a machine to drain itself, and to accept jobs again afterwards."""
 
     machine: str
-    #: MyAddress of its daemon; "" where its ads do not say.
+    #: MyAddress of its daemon; "" if its ads do not say.
     address: str
     schedule: DrainSchedule
     #: Must be TRUE for every slot, as the machine sees itself; None for no condition.
@@ -93,7 +93,7 @@ class RequestDrain:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestCancellation:
-    """Ask a machine to end its drain."""
+    """Ask a machine to cancel its drain."""
 
     machine: str
     address: str
@@ -120,9 +120,9 @@ class DefragState:
 
     #: When the last round began, epoch s; None before the first.
     last_round_at: float | None = None
-    #: The pool is being asked.
+    #: Whether a query of the pool is pending.
     asking: bool = False
-    #: Machine to when its drain was asked for, epoch s, until an ad of it is younger than that.
+    #: Machine to when its drain was requested, epoch s, until a newer ad of it arrives.
     begun: Mapping[str, float] = field(default_factory=dict)
     #: Machines that were being drained by this daemon at the last round.
     draining: tuple[str, ...] = ()
@@ -135,7 +135,7 @@ def persisted(state: DefragState) -> Plain:
 
 
 def restored(record: object) -> DefragState:
-    """The state of plain data; nothing waits for an answer any more. Raises PlainError."""
+    """The state from plain data; no query is pending. Raises PlainError."""
     if not isinstance(record, dict) or record.get("format") != "roost defrag" or record.get("version") != _VERSION:
         raise PlainError("defrag", f"a record of the defragmentation daemon, version {_VERSION},", record)
     state = from_plain(DefragState, record.get("content"), "defrag")

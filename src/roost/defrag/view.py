@@ -1,8 +1,8 @@
-"""The pool as a round sees it: machines, and what the policy says of each.
+"""The pool as a round sees it: machines, and how the policy evaluates for each.
 
-A machine is what its partitionable slots say of it. It counts as whole if one of them does, for a job that asks for a
-whole machine asks for a slot. It is drained by this daemon if the reason begins as this daemon's reasons do, or if it
-gives none; it leaves all other drains alone. Machines that sleep (Offline) are skipped.
+A machine is described by its partitionable slots. It counts as whole if one of them does, because a job that requests a
+whole machine requests a slot. A drain belongs to this daemon if its reason begins like this daemon's reasons, or if it
+has none; the daemon leaves all other drains alone. Sleeping machines (Offline) are skipped.
 """
 
 from __future__ import annotations
@@ -25,25 +25,25 @@ class MachineView:
     name: str
     #: Its partitionable slots, by number.
     slots: tuple[ClassAd, ...] = field(repr=False)
-    #: When the youngest of these ads came, epoch s; 0 where they do not say.
+    #: When the newest of these ads arrived, epoch s; 0 if they do not say.
     heard_at: float
     whole: bool
     draining: bool
     #: DrainingRequestId of the drain, "" if it is not drained or not by this daemon.
     request_id: str = ""
-    #: Whether the drain is one of this daemon's.
+    #: Whether the drain belongs to this daemon.
     ours: bool = False
     #: The deciding evaluations, to explain the choice.
     decisions: Mapping[str, Decision] = field(default_factory=dict, repr=False)
 
     def holds(self, knob: str) -> bool:
-        """Whether an expression of the policy was TRUE of the machine."""
+        """Whether an expression of the policy is TRUE for the machine."""
         found = self.decisions.get(knob)
         return found is not None and found.truth is True
 
     @property
     def rank(self) -> float:
-        """DEFRAG_RANK; 0.0 for what is not a number."""
+        """DEFRAG_RANK; 0.0 if it is not a number."""
         value = self.decisions["DEFRAG_RANK"].value
         return float(value) if isinstance(value, int | float) and value == value else 0.0
 
@@ -59,7 +59,8 @@ def machines_of(ads: Iterable[ClassAd], policy: DefragPolicy, now: float) -> tup
 
 
 def machine_name(ad: ClassAd) -> str:
-    """Name of the machine of a slot: that of its daemon, for a host may have several; "" if it does not say."""
+    """Name of a slot's machine, which is that of its daemon, since a host may have several; "" if the ad does not
+    say."""
     name = ad.eval("Name")
     if isinstance(name, str):
         return name.partition("@")[2] or name
@@ -68,7 +69,7 @@ def machine_name(ad: ClassAd) -> str:
 
 
 def number_of(ad: ClassAd, name: str) -> float | None:
-    """The value of an attribute as a number; None for what is none."""
+    """The value of an attribute as a number; None if it is not one."""
     value = ad.eval(name)
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
@@ -107,7 +108,7 @@ def _view(name: str, ads: Sequence[ClassAd], policy: DefragPolicy, now: float) -
 
 
 def _most(knob: str, expression: Expr, slots: Sequence[ClassAd], world: StepWorld) -> Decision:
-    """The evaluation in the slot in which it comes out highest: TRUE before FALSE before what is neither."""
+    """The evaluation for the slot with the highest result: TRUE before FALSE before anything else."""
     found = [
         Decision(
             name=knob,

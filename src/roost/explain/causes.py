@@ -1,8 +1,8 @@
-"""Why an idle job does not run, as words of a fixed vocabulary, the cause that is nearest to its running first.
+"""Why an idle job does not run, in a fixed vocabulary, the cause closest to running first.
 
-A job needs one slot. So of all the slots, those count first that would run it but for a limit or a user who has them;
-then those that are shut or whose owners keep them; then those that the pool's policy forbids; and only if there are no
-others those that the job's own requirements reject.
+A job needs one slot. So the slots that count first are those that would run it except for a limit or another user; then
+those that are closed or whose owners reserve them; then those that the pool's policy forbids; and only if there are no
+others, those that the job's own requirements reject.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from enum import StrEnum
 from typing import Final
 
-from roost.explain.edits import Kind
+from roost.explain.edits import EditKind
 from roost.explain.limits import ceilings_in_the_way, group_is_full
 from roost.explain.verdict import Verdict
 from roost.model.cycle_answers import JobInCycle
@@ -20,32 +20,32 @@ from roost.model.cycle_answers import JobInCycle
 class Cause(StrEnum):
     """Why an idle job does not run."""
 
-    #: A slot is claimed for it, or asked for it.
+    #: A slot is claimed or requested for it.
     MATCHED = "matched"
-    #: Slots were claimed for jobs of its cluster, and these did not start there.
+    #: Slots were claimed for jobs of its cluster, but the jobs did not start there.
     NOT_STARTING = "not-starting"
-    #: As many jobs of its cluster as max_materialize permits are at work.
+    #: The cluster already has as many jobs in the queue as max_materialize permits.
     MATERIALIZE_LIMIT = "materialize-limit"
-    #: Its queue asks for no slot: MAX_JOBS_RUNNING, or JOB_START_COUNT.
+    #: Its queue requests no more slots: MAX_JOBS_RUNNING, or JOB_START_COUNT.
     QUEUE_LIMIT = "queue-limit"
-    #: It is to start at a given time that has not come, or that is past.
+    #: It has a start time that has not come yet or is past.
     DEFERRED = "deferred"
     DEFERRAL_MISSED = "deferral-missed"
     #: START_LOCAL_UNIVERSE or START_SCHEDULER_UNIVERSE is not TRUE.
     LOCAL_POLICY = "local-policy"
     NO_SLOTS = "no-slots"
     NO_CYCLE = "no-cycle"
-    #: No cycle has looked at it yet.
+    #: No cycle has considered it yet.
     NEW = "new"
     #: The scheduling run of the pool's Grid Engine cell did not start it.
     CELL = "cell"
-    #: It would be given a slot if a cycle came now.
+    #: It would get a slot if a cycle ran now.
     READY = "ready"
     CONCURRENCY_LIMIT = "concurrency-limit"
     USER_CEILING = "user-ceiling"
     GROUP_QUOTA = "group-quota"
     FAIR_SHARE = "fair-share"
-    #: The slots are used by users whose priority is as good.
+    #: The slots are used by users whose priority is at least as good.
     PRIORITY = "priority"
     PREEMPTION_REQUIREMENTS = "preemption-requirements"
     #: The slots are used by jobs of the same user.
@@ -60,7 +60,7 @@ class Cause(StrEnum):
     #: A slot's START or another part of its requirements.
     MACHINE_POLICY = "machine-policy"
     POOL_POLICY = "pool-policy"
-    #: The ad has an attribute that is called like a scope.
+    #: The ad has an attribute named like a scope.
     DISCARDED = "discarded"
     SLOT_CONSTRAINT = "slot-constraint"
     #: The job requests more than any slot has.
@@ -72,7 +72,7 @@ class Cause(StrEnum):
     REQUIREMENTS = "requirements"
 
 
-#: What the record says beside the slots, in the order in which it counts.
+#: Causes in the record that are not about slots, in order of precedence.
 _BESIDES: Final = (
     ("queue-limit", Cause.QUEUE_LIMIT),
     ("ceiling", Cause.USER_CEILING),
@@ -132,9 +132,9 @@ def _slots(verdict: Verdict) -> Iterator[Cause]:
         yield Cause.BUSY
     if "slot-requirements" in found:
         shut = set(verdict.shut.values())
-        if any(each.startswith("its machine is drained") for each in shut):
+        if any(each.startswith("its machine is draining") for each in shut):
             yield Cause.DRAINED
-        if any(not each.startswith("its machine is drained") for each in shut):
+        if any(not each.startswith("its machine is draining") for each in shut):
             yield Cause.SLOT_CLOSED
         open_ones = {slot for group in verdict.groups if group.cause == "slot-requirements" for slot in group.slots}
         if open_ones - set(verdict.shut) - set(verdict.when_free):
@@ -152,10 +152,10 @@ def _requirements(verdict: Verdict) -> Iterator[Cause]:
     kinds = {each.kind for each in verdict.edit.changes} if verdict.edit is not None else set()
     if verdict.misspelt:
         yield Cause.MISSPELT
-    if Kind.LOWERED in kinds:
+    if EditKind.LOWERED in kinds:
         yield Cause.REQUEST_TOO_LARGE
-    if Kind.DROPPED in kinds:
+    if EditKind.DROPPED in kinds:
         yield Cause.NO_SUCH_RESOURCE
         return
-    if not verdict.misspelt and kinds != {Kind.LOWERED} and not verdict.when_free:
+    if not verdict.misspelt and kinds != {EditKind.LOWERED} and not verdict.when_free:
         yield Cause.REQUIREMENTS

@@ -1,7 +1,7 @@
-"""Tasks of jobs as `qstat` sees them: what the queue knows of a job, in Grid Engine's words and letters.
+"""Tasks of jobs as `qstat` sees them: the queue's data about a job, in Grid Engine's terms and state letters.
 
 A job is a cluster, and a task of an array a process of it; a cluster of several processes that `qsub` did not submit is
-an array from 1 on.
+an array whose first task is 1.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from roost.base.records import dataclass, replace
+from roost.gridengine.letters import SUSPENDED_JOB, of_job
 from roost.model import cell_requests as cell
 from roost.model.codes import HoldCode
 from roost.schedd.status import JobStatus
@@ -26,10 +27,10 @@ SHOWN: Final = (
     "RemoteHost", cell.NAME, cell.TASKS, cell.TASK, cell.HELD, cell.NOT_BEFORE, cell.PROJECT,
     cell.RESOURCES, cell.SOFT_RESOURCES, cell.QUEUES, cell.SOFT_QUEUES, "JobBatchName", cell.PREDECESSORS,
     cell.PREDECESSORS_ASKED, cell.RERUN, cell.CHECKPOINT, cell.PARALLEL, cell.MASTER_QUEUES, cell.DEADLINE,
-    cell.ARRAY_PREDECESSORS, cell.ARRAY_PREDECESSORS_ASKED, "CellFailed", "CellErrorReason",
+    cell.BINDING, cell.ARRAY_PREDECESSORS, cell.ARRAY_PREDECESSORS_ASKED, "CellFailed", "CellErrorReason",
     "JobMaterializeLimit",
 )  # fmt: skip
-#: `CellFailed` of runs after which a job is run again, and of those that failed in a script: these do not count.
+#: `CellFailed` codes of runs that are repeated or failed in a script: these do not count as runs.
 _AGAIN: Final = (24, 25)
 _IN_SCRIPTS: Final = range(7, 16)
 _INSTANCE: Final = re.compile(r'Instance\s*=\s*"((?:[^"\\]|\\.)*)"', re.IGNORECASE)
@@ -42,7 +43,7 @@ _ON_MACHINE: Final = (JobStatus.RUNNING, JobStatus.TRANSFERRING_OUTPUT, JobStatu
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One task of a job, or the whole of a job without tasks."""
+    """One task of a job, or a whole job without tasks."""
 
     job: int
     proc: int
@@ -60,12 +61,12 @@ class Task:
     started: int
     #: The queue instance that it runs in; "" while it waits.
     instance: str
-    #: Holds: letters of `ALL_HOLDS`, and j for other jobs that have to leave first.
+    #: Holds: letters of `ALL_HOLDS`, and j for other jobs that must leave the queue first.
     holds: str
     ad: Mapping[str, Any]
     #: Slots by queue instance, the master's first; empty while it waits.
     grants: Mapping[str, int]
-    #: Slots that it counts as while it waits; 0 for the fewest that it asks for.
+    #: Number of slots that it counts for while it waits; 0 for the fewest that it requests.
     counted: int = 0
 
     @property
@@ -78,7 +79,7 @@ class Task:
 
     @property
     def slots(self) -> int:
-        """Its slots; of a parallel job that waits those that it counts as."""
+        """Its slots; for a waiting parallel job, the number that it counts for."""
         if self.grants:
             return sum(self.grants.values())
         asked = slots_asked(self.ad)
@@ -90,25 +91,35 @@ class Task:
         return bool(self.instance)
 
     @property
+    def ran(self) -> bool:
+        """Whether it had a slot before and either started its program or failed."""
+        return self.ad.get("CellFailed") is not None or _began_before(self.ad, runs=self.runs)
+
+    @property
     def reruns(self) -> bool:
-        """Whether it may be run again: it was submitted with `-r y`, or without `-r` to a queue with `rerun`."""
+        """Whether it may be rerun: it was submitted with `-r y`, or without `-r` to a queue with `rerun`."""
         asked = self.ad.get(cell.RERUN)
         return cell.NAME not in self.ad or asked == "y" or (asked != "n" and _reruns(self.ad))
 
     @property
     def after(self) -> tuple[int, ...]:
-        """The jobs that have to leave before it starts."""
+        """The jobs that must leave the queue before it starts."""
         return _numbers(self.ad.get(cell.PREDECESSORS))
 
     @property
     def arrays_after(self) -> tuple[int, ...]:
-        """The arrays of which tasks have to leave before it starts."""
+        """The arrays whose tasks must leave the queue before it starts."""
         return _numbers(self.ad.get(cell.ARRAY_PREDECESSORS))
 
     @property
     def is_error(self) -> bool:
         """Whether it is in error state."""
         return "E" in self.state
+
+    @property
+    def stands_still(self) -> bool:
+        """Whether it is suspended."""
+        return bool(SUSPENDED_JOB & set(self.state))
 
     @property
     def order(self) -> tuple[int, int, int]:
@@ -121,9 +132,9 @@ def _numbers(listed: Any) -> tuple[int, ...]:
 
 
 def tasks_of(rows: Iterable[Mapping[str, Any]]) -> list[Task]:
-    """The tasks of rows of the queue."""
+    """The tasks for rows of the queue."""
     found = list(rows)
-    #: Of clusters that `qsub` did not submit: the number of the last process.
+    #: For clusters that `qsub` did not submit, the number of the last process.
     last: dict[int, int] = {}
     for row in found:
         last[row["ClusterId"]] = max(last.get(row["ClusterId"], 0), int(row["ProcId"]))
@@ -162,7 +173,7 @@ def name_of(row: Mapping[str, Any]) -> str:
 
 
 def array_of(row: Mapping[str, Any]) -> tuple[int, int, int] | None:
-    """First, last and step of the tasks of a job of `qsub`; None for a job without tasks."""
+    """First, last and step of the tasks of a job submitted by `qsub`; None for a job without tasks."""
     text = row.get(cell.TASKS)
     if not isinstance(text, str):
         return None
@@ -171,7 +182,7 @@ def array_of(row: Mapping[str, Any]) -> tuple[int, int, int] | None:
 
 
 def slots_asked(row: Mapping[str, Any]) -> tuple[Range, ...]:
-    """The ranges of slots that a parallel job asks for; none for any other job."""
+    """The slot ranges that a parallel job requests; none for other jobs."""
     from roost.gridengine.pool.requests import parallel
 
     text = row.get(cell.PARALLEL)
@@ -195,7 +206,7 @@ def _grants(row: Mapping[str, Any]) -> Mapping[str, int]:
 
 
 def instance_of(row: Mapping[str, Any]) -> str:
-    """The queue instance of the task that a job has of the cell, or its slot where it has none."""
+    """The queue instance that the cell gave the job's task, or its slot if there is none."""
     told = row.get(cell.TASK)
     text = told.get("expr", "") if isinstance(told, dict) else told
     found = _INSTANCE.search(text) if isinstance(text, str) else None
@@ -212,23 +223,26 @@ def held_by(row: Mapping[str, Any]) -> str:
     return str(row.get(cell.HELD) or ("u" if row.get("HoldReasonCode") in _OF_USERS else ""))
 
 
+def _began_before(row: Mapping[str, Any], *, runs: bool) -> bool:
+    return int(row.get("NumJobStarts") or 0) > (1 if runs else 0)
+
+
 def _state(row: Mapping[str, Any], status: int, holds: str, *, runs: bool) -> str:
     failed = row.get("CellFailed")
-    began_before = int(row.get("NumJobStarts") or 0) > (1 if runs else 0)
-    again = "R" if failed in _AGAIN or (began_before and failed not in _IN_SCRIPTS) else ""
+    again = "R" if failed in _AGAIN or (_began_before(row, runs=runs) and failed not in _IN_SCRIPTS) else ""
     held = "h" if holds else ""
     match status:
         case JobStatus.HELD:
             error = "" if row.get("HoldReasonCode") in _OF_USERS else "E"
-            return f"{held}{error}{'Rq' if again and not error else 'qw'}"
+            return of_job(f"{error}{held}{'Rq' if again and not error else 'qw'}")
         case JobStatus.REMOVED:
             return "dr" if runs else "d"
         case JobStatus.SUSPENDED:
-            return f"{held}{again}s"
+            return of_job(f"{held}{again}s")
         case JobStatus.RUNNING | JobStatus.TRANSFERRING_OUTPUT:
             begun, started = row.get("JobCurrentStartExecutingDate"), row.get("JobCurrentStartDate") or 0
             is_there = status != JobStatus.RUNNING or (begun is not None and begun >= started)
-            return f"{held}{again}{'r' if is_there else 't'}"
+            return of_job(f"{held}{again}{'r' if is_there else 't'}")
         case JobStatus.COMPLETED:
             return "z"
     return "Rq" if again else "qw"
@@ -244,24 +258,36 @@ def limited(tasks: Iterable[Task]) -> dict[int, int]:
 
 
 def held_back(task: Task) -> Task:
-    """A task that waits for other jobs, with that hold."""
-    state = task.state if task.state.startswith("h") else f"h{task.state}"
-    return replace(task, state=state, holds=f"{task.holds}j")
+    """The task, with the hold of tasks that wait for other jobs."""
+    return replace(task, state=of_job(f"h{task.state}"), holds=f"{task.holds}j")
 
 
-def suspended(task: Task, causes: frozenset[str]) -> Task:
-    """A task with the letters of what of the cell suspends it: S for its queue, T for a threshold."""
-    if task.status != JobStatus.SUSPENDED or not causes:
+#: Attributes of a slot that say what suspends its job.
+SUSPENDING: Final = ("Activity", cell.SUSPENDERS, cell.JOB_SUSPENDERS)
+
+
+def suspended(task: Task, slot: Mapping[str, Any]) -> Task:
+    """A task with a letter for each kind of cause that suspends it; `slot` is its slot's ad.
+
+    Until the slot's ad shows it suspended, a command counts as the cause.
+    """
+    if task.status != JobStatus.SUSPENDED:
         return task
-    letters = ("S" if causes - {cell.Suspender.THRESHOLD} else "") + ("T" if cell.Suspender.THRESHOLD in causes else "")
-    return replace(task, state=task.state.removesuffix("s") + letters)
+    if slot.get("Activity") != "Suspended":
+        return task
+    of_cell, own = (frozenset(str(slot.get(name) or "").split(",")) - {""} for name in SUSPENDING[1:])
+    letters = "s" if cell.JobSuspender.COMMAND in own or not (of_cell or own) else ""
+    letters += "S" if of_cell - {cell.Suspender.THRESHOLD} or cell.JobSuspender.POLICY in own else ""
+    letters += "T" if cell.Suspender.THRESHOLD in of_cell else ""
+    return replace(task, state=of_job(task.state.replace("s", "") + letters))
 
 
 # -- groups of waiting tasks -----------------------------------------------------------------------------------------
 
 
 def grouped(tasks: Sequence[Task]) -> Iterator[tuple[Task, str]]:
-    """The first of all waiting tasks of one job in one state, with the numbers of all, in the order they were in."""
+    """Waiting tasks grouped by job and state: the first task of each group with the numbers of all, in the original
+    order."""
     found: dict[tuple[int, str], list[Task]] = {}
     for task in tasks:
         found.setdefault((task.job, task.state), []).append(task)

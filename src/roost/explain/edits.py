@@ -1,10 +1,10 @@
-"""Changes of a job that would make it fit a slot, each proven by evaluating the changed job against that slot.
+"""Changes of a job that would make it fit a slot, each verified by evaluating the changed job against that slot.
 
-Tried are, alone and then together: requests lowered to what the slot has, names in the job's Requirements replaced by
-those that were probably meant, and attributes that the slot's policy asks of the job. If none of these is enough, the
-clauses of the job's own Requirements that reject the slot are left out.
+It tries, separately and then together: requests lowered to what the slot has, names in the job's Requirements replaced
+by the probably intended ones, and attributes that the slot's policy requires of the job. If these are not enough, it
+removes the clauses of the job's own Requirements that reject the slot.
 
-What it does not do: it changes no expression but Requirements, and no attribute that only the queue sets.
+What it does not do: change expressions other than Requirements, or attributes that only the queue sets.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ from roost.classad.ops import truth
 from roost.classad.values import fold
 from roost.config.suggest import near_among
 from roost.explain.refusals import KEPT, causes
-from roost.policy.explain import Explanation, Side
+from roost.policy.explain import Explanation, UsedSide
 
-#: Slots for which changes are looked for.
+#: Most slots for which changes are tried.
 SLOTS_MAX: Final = 50
-#: Units of requests, for people.
+#: Units of requests for display.
 _UNITS: Final = {"requestmemory": " MB", "requestdisk": " KiB"}
 _COMMANDS: Final = {
     "requestcpus": "request_cpus", "requestmemory": "request_memory", "requestdisk": "request_disk",
     "requestgpus": "request_gpus",
 }  # fmt: skip
-#: What an expression calls the time by.
+#: How an expression refers to the current time.
 _CLOCKS: Final = ("time()", "currenttime")
 
 
-class Kind(StrEnum):
+class EditKind(StrEnum):
     """What a change does."""
 
     LOWERED = "lowered"
-    #: A request for what the slot does not have at all.
+    #: A request for a resource that the slot does not have at all.
     DROPPED = "dropped"
     RENAMED = "renamed"
     SET = "set"
@@ -47,9 +47,9 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """One attribute of the job, as it would have to be."""
+    """A new value for one attribute of the job."""
 
-    kind: Kind
+    kind: EditKind
     attribute: str
     #: The new value, as an expression.
     text: str
@@ -66,8 +66,8 @@ class Edit:
 
     @property
     def cost(self) -> tuple[bool, int]:
-        """The less the better: nothing that the user asked for is given up, and little is changed."""
-        return any(each.kind is Kind.LEFT_OUT for each in self.changes), len(self.changes)
+        """Lower is better: give up nothing that the user requested, and change little."""
+        return any(each.kind is EditKind.LEFT_OUT for each in self.changes), len(self.changes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,11 +75,11 @@ class Matcher:
     """Whether a job and a slot accept each other, and the pool's policy permits it."""
 
     world: FixedWorld
-    #: Expressions that have to be TRUE besides Requirements: text, and whether MY is the job.
+    #: Expressions that must be TRUE in addition to Requirements: text, and whether MY is the job.
     policies: Sequence[tuple[str, bool]]
 
     def fits(self, job: ClassAd, slot: ClassAd) -> bool:
-        """Whether the job would be given the slot if that were free."""
+        """Whether the job would get the slot if it were free."""
         if not job.symmetric_match(slot, self.world):
             return False
         return all(self._permits(text, job, slot) if is_job else self._permits(text, slot, job)
@@ -95,7 +95,8 @@ class Matcher:
 def best_edit(
     job: ClassAd, slots: Mapping[str, ClassAd], unmet: Mapping[str, Mapping[str, Explanation]], test: Matcher
 ) -> Edit | None:
-    """The smallest change of a job that makes it fit one of the slots; `unmet` has what rejects, slot by slot."""
+    """The smallest change of a job that makes it fit one of the slots; `unmet` has the rejecting expressions of each
+    slot."""
     best: Edit | None = None
     for name in list(unmet)[:SLOTS_MAX]:
         found = _edit(job, name, slots[name], unmet[name], test)
@@ -107,9 +108,9 @@ def best_edit(
 def first_time(
     job: ClassAd, slots: Mapping[str, ClassAd], unmet: Mapping[str, Mapping[str, Explanation]], test: Matcher
 ) -> tuple[float, str] | None:
-    """When a slot would take the job as it is, epoch s, and which does first; None if time alone changes nothing.
+    """When a slot would accept the job unchanged, epoch s, and the first such slot; None if time alone changes nothing.
 
-    Tried are the times that rejecting clauses compare with `time()` or CurrentTime.
+    It tries the times that rejecting clauses compare with `time()` or CurrentTime.
     """
     fitting = (
         (at, name)
@@ -131,16 +132,16 @@ def _times(whys: Iterable[Explanation], now: float) -> set[float]:
 def _better(one: Edit, other: Edit) -> bool:
     if one.cost != other.cost:
         return one.cost < other.cost
-    # Of two slots that less is to be asked of, the one that has more.
+    # Of two slots that need lowered requests, the one that has more.
     return _lowered(one) > _lowered(other)
 
 
 def _lowered(edit: Edit) -> float:
-    return sum(float(each.text) for each in edit.changes if each.kind is Kind.LOWERED)
+    return sum(float(each.text) for each in edit.changes if each.kind is EditKind.LOWERED)
 
 
 def whole_of(slot: ClassAd) -> ClassAd | None:
-    """A partitionable slot as it is when nothing of it is in use; None for a slot of another kind."""
+    """A partitionable slot as it is when entirely unused; None for a slot of another kind."""
     if slot.get("PartitionableSlot") is not True:
         return None
     whole = slot.copy()
@@ -187,10 +188,10 @@ def _lower_requests(job: ClassAd, slot: ClassAd, world: FixedWorld) -> Iterator[
         command = _COMMANDS.get(key, f"request_{name[len('Request') :]}")
         resource = name[len("Request") :]
         if not has:
-            said = f"no slot that it could use has any {resource}: do without {command}"
+            said = f"no slot that it could use has any {resource}; remove {command}"
         else:
             said = f"lower {command} to {_shown(has)}{_UNITS.get(key, '')} or less (it is {_shown(wanted)})"
-        yield Change(kind=Kind.LOWERED if has else Kind.DROPPED, attribute=name, text=_shown(has), said=said)
+        yield Change(kind=EditKind.LOWERED if has else EditKind.DROPPED, attribute=name, text=_shown(has), said=said)
 
 
 def _number(value: object) -> int | float | None:
@@ -205,11 +206,11 @@ def _shown(value: Value) -> str:
 
 
 def misspelt(job: ClassAd, slot: ClassAd, why: Explanation, *, mine_is_job: bool) -> dict[str, str]:
-    """Names in an expression that neither ad has, to those that were probably meant."""
+    """Names in an expression that neither ad has, to the names probably meant."""
     found = {}
     for clause in causes(why):
         for used in clause.attributes:
-            if used.side is Side.NOWHERE:
+            if used.side is UsedSide.NOWHERE:
                 candidates = (*slot, *job) if mine_is_job else (*job, *slot)
                 name = used.name.rpartition(".")[2]
                 meant = near_among(name, dict.fromkeys(candidates))
@@ -227,11 +228,11 @@ def _rename(job: ClassAd, slot: ClassAd, unmet: Mapping[str, Explanation]) -> It
     for name, meant in names.items():
         text = re.sub(rf"(?<![A-Za-z0-9_]){re.escape(name)}(?![A-Za-z0-9_])", meant, text)
     if text != why.text:
-        said = "; ".join(f"there is no attribute {name}: did you mean {meant}?" for name, meant in names.items())
-        yield Change(kind=Kind.RENAMED, attribute="Requirements", text=text, said=said)
+        said = "; ".join(f"there is no attribute {name}; did you mean {meant}?" for name, meant in names.items())
+        yield Change(kind=EditKind.RENAMED, attribute="Requirements", text=text, said=said)
 
 
-# -- what a slot asks of the job -----------------------------------------------------------------------------------
+# -- what a slot requires of the job -----------------------------------------------------------------------------------
 
 
 def _set_what_is_asked(unmet: Mapping[str, Explanation]) -> Iterator[Change]:
@@ -239,29 +240,29 @@ def _set_what_is_asked(unmet: Mapping[str, Explanation]) -> Iterator[Change]:
     if why is None or not why.changes:
         return
     for change in why.changes:
-        is_jobs = change.side in (Side.TARGET, Side.NOWHERE) and change.example is not None
+        is_jobs = change.side in (UsedSide.TARGET, UsedSide.NOWHERE) and change.example is not None
         if not is_jobs or fold(change.subject.rpartition(".")[2]) in KEPT:
             return
     for change in why.changes:
         assert change.example is not None
         name, text = change.subject.rpartition(".")[2], unparse_value(change.example)
-        yield Change(kind=Kind.SET, attribute=name, text=text, said=f"set {name} to {text}, as the slot demands")
+        yield Change(kind=EditKind.SET, attribute=name, text=text, said=f"set {name} to {text}, as the slot requires")
 
 
 # -- clauses of the job ------------------------------------------------------------------------------------------
 
 
 def _leave_out(job: ClassAd, unmet: Mapping[str, Explanation], settled: Sequence[Change]) -> Iterator[Change]:
-    """Clauses of the job's Requirements that reject, and that no other change settles, left out."""
+    """Remove clauses of the job's Requirements that reject the slot and that no other change satisfies."""
     why = unmet.get("job-requirements")
     if why is None:
         return
-    # A slot that lacks a resource does not meet the clause for it, however little is requested.
-    lowered = {fold(each.attribute) for each in settled if each.kind is Kind.LOWERED}
+    # A slot without a resource does not meet the clause for it, however little is requested.
+    lowered = {fold(each.attribute) for each in settled if each.kind is EditKind.LOWERED}
     units = {f"require{fold(name)[len('request') :]}" for name in job if fold(name).startswith("request")}
     spans = []
     for clause in causes(why):
-        # What is required of the units of a resource is asked once more when they are given.
+        # Requirements on the individual units of a resource are evaluated again when they are assigned.
         if clause.path or units & set(re.findall(r"\w+", fold(clause.text))):
             return
         if not any(fold(used.name) in lowered for used in clause.attributes):
@@ -271,5 +272,5 @@ def _leave_out(job: ClassAd, unmet: Mapping[str, Explanation], settled: Sequence
         text = f"{text[:start]}true{text[end:]}"
     if spans and text != why.text:
         parts = " and ".join(" ".join(why.text[start:end].split()) for start, end in spans)
-        said = f"if the job can do without it, leave {parts} out of its requirements"
-        yield Change(kind=Kind.LEFT_OUT, attribute="Requirements", text=text, said=said)
+        said = f"if the job does not need it, remove {parts} from its requirements"
+        yield Change(kind=EditKind.LEFT_OUT, attribute="Requirements", text=text, said=said)

@@ -1,7 +1,7 @@
-"""Lines of a story: what an event, a transition of a slot or a decision on record says happened.
+"""Lines of a story, from events, slot transitions and recorded decisions.
 
 A line has a time, its subject, what happened, and the reasons: the expression that decided, with its clauses and their
-values, or the person who ordered it.
+values, or the user who ordered it.
 """
 
 from __future__ import annotations
@@ -17,34 +17,34 @@ from roost.schedd.event_log.base import Event, WithReason
 from roost.schedd.event_log.log import Execute, JobEvicted, JobHeld, JobReconnectFailed, JobTerminated, LoggedEvent
 from roost.schedd.event_log.parts import ProgramExit
 
-#: Events that say nothing of what became of a job.
+#: Events that do not change the state of a job.
 _BESIDE: Final = frozenset((6, 28, 33, 40))
 _WORDS: Final = {
     0: "submitted", 10: "suspended", 11: "resumed", 22: "its machine does not answer", 23: "its machine answers again",
     3: "checkpointed", 35: "cluster submitted", 36: "cluster gone",
 }  # fmt: skip
-#: Transitions that say of a job what its own events say, too, or that pass at once: numbers.
+#: Numbers of transitions that repeat the job's own events or lead to a momentary state.
 _PASSING: Final = frozenset(("12", "12a", "10", "25"))
-#: What follows within this time follows at once, s.
+#: A transition within this time counts as immediate, s.
 _AT_ONCE_S: Final = 0.1
 _ARROW: Final = "\N{RIGHTWARDS ARROW}"
 
 
 class Milestone(StrEnum):
-    """What kind of event of a job a line tells."""
+    """The kind of job event that a line reports."""
 
     NONE = ""
     SUBMITTED = "submitted"
     STARTED = "started"
     SUSPENDED = "suspended"
     RESUMED = "resumed"
-    #: It has left a machine, and waits again.
+    #: It has left a machine, and is idle again.
     EVICTED = "evicted"
-    #: It has left a machine, and does not wait again.
+    #: It has left a machine, and is not idle again.
     LEFT = "left"
-    #: It was on its way to a machine, and its program never ran there.
+    #: It was sent to a machine, but its program never ran there.
     NOT_STARTED = "not-started"
-    #: Its program ended, and is to run again.
+    #: Its program ended and will run again.
     REQUEUED = "requeued"
     HELD = "held"
     RELEASED = "released"
@@ -63,15 +63,15 @@ class Happening(NamedTuple):
 
     #: Epoch s.
     at: float
-    #: A job, a slot.
+    #: A job or a slot.
     who: str
     what: str
-    #: Lines that say why.
+    #: Lines that give the reasons.
     why: tuple[str, ...] = ()
     #: "job" or "slot".
     kind: str = "slot"
     milestone: Milestone = Milestone.NONE
-    #: The id of the request that led to it; "" if it is not known.
+    #: The id of the request that led to it; "" if unknown.
     request: str = ""
 
     def data(self) -> dict[str, Any]:
@@ -88,9 +88,10 @@ class Happening(NamedTuple):
 def of_events(
     events: Iterable[LoggedEvent], ad: ClassAd | None = None, *, on_machine: bool = False
 ) -> Iterator[Happening]:
-    """The events of one job's log, in its order.
+    """The events of one job's log, in order.
 
-    `ad` is the job's, for the number of its retries; `on_machine` says whether the job ran before the first event.
+    `ad` is the job's ad, used for its number of retries; `on_machine` says whether the job was running before the first
+    event.
     """
     told = [each for each in events if each.number not in _BESIDE and each.event is not None]
     retries = 0
@@ -115,27 +116,27 @@ def of_events(
 
 
 def of_event(logged: LoggedEvent) -> Happening | None:
-    """An event that is looked at by itself, of a job that may have run; None for what is beside the point."""
+    """A single event, of a job that may have run; None for an irrelevant one."""
     return next(of_events([logged], on_machine=True), None)
 
 
 def _left(event: JobEvicted, on_machine: bool, following: Event | None) -> tuple[Milestone, str] | None:
-    """The text for a run that ended without a result; None where the next event says it all."""
+    """The text for a run that ended without a result; None if the next event already says it."""
     because = f": {event.reason}" if event.reason else ""
     if isinstance(following, JobHeld) and following.reason == event.reason:
-        return (Milestone.LEFT, "left its machine, to be held") if on_machine else None
+        return (Milestone.LEFT, "left its machine in order to be held") if on_machine else None
     if not on_machine and event.reason:
-        return Milestone.NOT_STARTED, f"not started{because}; it waits again"
-    return Milestone.EVICTED, f"evicted{because}; it waits again"
+        return Milestone.NOT_STARTED, f"not started{because}; it is idle again"
+    return Milestone.EVICTED, f"evicted{because}; it is idle again"
 
 
 def retried(end: ProgramExit, retries: int, ad: ClassAd | None) -> str:
-    """The text for a program that ended and is to run again, for the nth time after its first."""
+    """The text for a program that ended and will run again, as retry number `retries`."""
     most = None if ad is None else ad.get("JobMaxRetries")
     how = f"signal {end.signal}" if end.signal is not None else f"status {end.code}"
     if isinstance(most, int) and not isinstance(most, bool) and most > 0:
         return f"ended with {how}; it waits for retry {retries} of {most} (max_retries)"
-    return f"ended with {how}; it waits to run again, as its policy demands"
+    return f"ended with {how}; it waits to run again, as its policy requires"
 
 
 def _said(event: Event | None, number: int) -> str:
@@ -143,7 +144,7 @@ def _said(event: Event | None, number: int) -> str:
         case Execute(slot_name=slot, host=host):
             return f"started on {slot or host}"
         case JobReconnectFailed(reason=reason, machine=machine):
-            return f"lost {machine}: {reason}; it waits again"
+            return f"lost {machine}: {reason}; it is idle again"
         case JobTerminated(exit=end):
             return f"killed by signal {end.signal}" if end.signal is not None else f"finished with status {end.code}"
         case JobHeld(reason=reason, code=code):
@@ -158,7 +159,7 @@ def _said(event: Event | None, number: int) -> str:
 
 
 def of_record(record: SlotTransition, *, passing: bool = False) -> Happening | None:
-    """A transition of a slot; None for one that only passes, if those are not wanted."""
+    """A transition of a slot; None for a momentary one, unless `passing`."""
     if record.number in _PASSING and not passing:
         return None
     what = f"{'the starter: ' if record.starter else ''}{record.from_} {_ARROW} {record.to}"
@@ -171,9 +172,9 @@ def of_record(record: SlotTransition, *, passing: bool = False) -> Happening | N
 
 
 def of_records(records: Iterable[SlotTransition], *, passing: bool = False) -> Iterator[Happening]:
-    """Transitions in their order, those that only pass if they are wanted.
+    """Transitions in order; momentary ones only if `passing`.
 
-    A slot that was given back and is free at once has only passed its owner's state.
+    A slot that was released and is Unclaimed at once has passed through Owner only momentarily.
     """
     ended: dict[str, float] = {}
     for record in records:
@@ -189,7 +190,7 @@ def of_records(records: Iterable[SlotTransition], *, passing: bool = False) -> I
 
 def _why(record: SlotTransition) -> Iterator[str]:
     yield from record.cell
-    # A transition may follow from what an expression was not.
+    # A transition may result from an expression that is not TRUE.
     if record.value != "TRUE" and record.expression not in ("IsOwner", "START"):
         return
     yield f"{record.expression} is {record.value}" + (f" [{record.place}]" if record.place else "")
@@ -203,19 +204,19 @@ def _why(record: SlotTransition) -> Iterator[str]:
 
 # -- decisions on record -------------------------------------------------------------------------------------------
 
-#: Kinds of decisions that have a milestone of a job as their effect.
+#: Kinds of decisions whose effect is a milestone of a job.
 _EFFECTS: Final = {
     "hold": (Milestone.HELD,),
     "release": (Milestone.RELEASED,),
     "removal": (Milestone.REMOVED,),
     "eviction": (Milestone.EVICTED, Milestone.LEFT),
 }
-#: Commands that have one, by their first word.
+#: Commands with such an effect, by their first word.
 _COMMANDS: Final = {"suspend": (Milestone.SUSPENDED,), "continue": (Milestone.RESUMED,)}
-#: Kinds to what is said of a decision whose effect is yet to come, or was not told.
+#: Kind to the text for a decision whose effect has not happened or was not reported.
 _DECIDED: Final = {"hold": "hold", "release": "release", "removal": "removal", "eviction": "eviction"}
 _COMMAND_NAMES: Final = frozenset(("hold", "release", "remove", "remove-x", "vacate", "vacate-fast"))
-#: What decisions count, of one.
+#: Singulars of what decisions count.
 _ONE: Final = {"jobs": "job", "slots": "slot", "submitters": "submitter", "matches": "match", "pairs": "pair"}
 
 
@@ -230,7 +231,7 @@ def effects_of(record: AuditRecord) -> Sequence[Milestone]:
 
 
 def of_audit(record: AuditRecord) -> Happening:
-    """A decision that is on record."""
+    """A line for a recorded decision."""
     job, slot = record.job, record.slot
     kind = "job" if job and (record.kind != "eviction" or record.actor) else "slot"
     who = f"job {job}" if kind == "job" else str(slot or record.machine or record.user or "the pool")
@@ -251,7 +252,7 @@ def _decision_said(record: AuditRecord) -> str:
     if not record.actor and kind == "eviction":
         return reason
     if record.actor:
-        # A command's record begins with the name of the command; what the person said comes after it.
+        # A command's record begins with the name of the command, followed by the user's reason.
         command, _, given = reason.partition(":")
         reason = given.strip() if command in _COMMAND_NAMES else reason
     decided = f"{_DECIDED[kind]} {'ordered' if record.actor else 'decided'}"
@@ -259,7 +260,7 @@ def _decision_said(record: AuditRecord) -> str:
 
 
 def counted_reason(record: AuditRecord) -> str:
-    """The reason of a decision that counts something, with the number."""
+    """The reason of a decision, with the number if it counts something."""
     count, reason = record.count, record.reason
     if count == 1:
         reason = reason.replace(" that were ", " that was ", 1)
@@ -283,5 +284,5 @@ def decided_by(record: AuditRecord) -> Iterator[str]:
 
 
 def is_displacement(record: AuditRecord) -> bool:
-    """Whether a machine evicted a job for the sake of another one. A queue's record of a command has an actor."""
+    """Whether a machine evicted a job in favour of another. A queue's record of a command has an actor."""
     return record.kind == "eviction" and bool(record.user) and not record.actor

@@ -1,4 +1,4 @@
-"""What helps a job that is on hold, by the number that its hold has."""
+"""Remedies for a job on hold, by its hold code."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from roost.explain.remedies import Remedy, RemedyKind
 from roost.model.audit import AuditRecord
 from roost.model.codes import RESOURCE_CODES, SUBCODE_MEMORY, HoldCode
 
-#: Holds that nothing is wrong behind.
+#: Hold codes that do not indicate a problem.
 _BY_PEOPLE: Final = frozenset((HoldCode.USER_REQUEST, HoldCode.SUBMITTED_ON_HOLD, HoldCode.SPOOLING_INPUT))
-#: Numbers to what has to be put right before the job is released.
+#: Hold code to what must be fixed before the job is released.
 _FIRST: Final[Mapping[int, str]] = {
-    HoldCode.FAILED_TO_CREATE_PROCESS: "Fix what kept its program from starting: the path, its permissions, or the "
-    "interpreter that its first line names.",
+    HoldCode.FAILED_TO_CREATE_PROCESS: "Fix what prevented its program from starting: the path, its "
+    "permissions, or the interpreter named in its first line.",
     HoldCode.UNABLE_TO_OPEN_OUTPUT: "Create the directory or give permission to write to it.",
     HoldCode.UNABLE_TO_OPEN_INPUT: "Create the file or give permission to read it.",
     HoldCode.UNABLE_TO_OPEN_OUTPUT_STREAM: "Create the directory or give permission to write to it.",
     HoldCode.UNABLE_TO_OPEN_INPUT_STREAM: "Create the file or give permission to read it.",
-    HoldCode.TRANSFER_OUTPUT_ERROR: "Fix what the reason names: the job did not make the file, or it cannot be "
-    "written where it belongs.",
+    HoldCode.TRANSFER_OUTPUT_ERROR: "Fix what the reason names: the job did not create the file, or it cannot "
+    "be written to its destination.",
     HoldCode.TRANSFER_INPUT_ERROR: "Fix what the reason names: the file is missing or cannot be read.",
     HoldCode.IWD_ERROR: "Create its initial directory, or give permission to enter it.",
-    HoldCode.HOOK_PREPARE_JOB_FAILURE: "Fix what the machine's hook found wrong.",
+    HoldCode.HOOK_PREPARE_JOB_FAILURE: "Fix the problem that the machine's hook found.",
     HoldCode.UNABLE_TO_INIT_USER_LOG: "Make the event log writable for the job's owner.",
     HoldCode.FAILED_TO_ACCESS_USER_ACCOUNT: "Ask the administrator for an account on the machines.",
     HoldCode.INVALID_CRON_SETTINGS: "Correct its cron_ settings.",
     HoldCode.MISSED_DEFERRED_EXECUTION_TIME: "Give it another deferral_time, or a longer deferral_window.",
-    HoldCode.MAX_TRANSFER_INPUT_SIZE_EXCEEDED: "Transfer less, or have the limit raised.",
-    HoldCode.MAX_TRANSFER_OUTPUT_SIZE_EXCEEDED: "Write less, or have the limit raised.",
+    HoldCode.MAX_TRANSFER_INPUT_SIZE_EXCEEDED: "Transfer less, or ask the administrator to raise the limit.",
+    HoldCode.MAX_TRANSFER_OUTPUT_SIZE_EXCEEDED: "Write less, or ask the administrator to raise the limit.",
     HoldCode.PRE_SCRIPT_FAILED: "Fix its pre script.",
     HoldCode.POST_SCRIPT_FAILED: "Fix its post script.",
     HoldCode.JOB_DURATION_EXCEEDED: "Raise its allowed_job_duration, or make the job shorter.",
@@ -45,7 +45,7 @@ _DURATIONS: Final = {
 
 
 def remedies_of_hold(name: str, ad: ClassAd, decided: Sequence[AuditRecord]) -> tuple[Remedy, ...]:
-    """What helps, in the order in which it is to be done."""
+    """The remedies, in the order in which to apply them."""
     code, subcode = _number(ad, "HoldReasonCode"), _number(ad, "HoldReasonSubCode")
     knob = next((each.knob for each in decided if each.knob), "")
     release = f"`roost release {name}` makes it idle again"
@@ -62,11 +62,14 @@ def _first(name: str, ad: ClassAd, code: int, subcode: int, knob: str) -> Iterat
     if code == HoldCode.JOB_POLICY:
         what = knob or "PeriodicHold or OnExitHold"
         command = ("roost", "edit", name, "--set", f"{knob}=False") if knob else ()
-        text = f"Its own {what} put it on hold: change what that reads, or the expression"
+        text = f"Its own {what} put it on hold: change the attributes that it refers to, or the expression"
         text += f": `{' '.join(command)}`." if command else "."
         yield Remedy(kind=RemedyKind.EDIT, text=text, command=command)
     elif code == HoldCode.SYSTEM_POLICY:
-        text = f"{knob or 'SYSTEM_PERIODIC_HOLD'} is the administrator's to change; edit what it reads of the job."
+        text = (
+            f"Only the administrator can change {knob or 'SYSTEM_PERIODIC_HOLD'}; edit the job attributes "
+            "that it refers to."
+        )
         yield Remedy(kind=RemedyKind.POLICY, text=text)
     elif code in RESOURCE_CODES and subcode == SUBCODE_MEMORY:
         text = "It used more memory than it requested: raise request_memory with `roost edit`."

@@ -1,4 +1,4 @@
-"""Why a job waits, is held, or is wherever it is."""
+"""Why a job waits, is held, or is in any other state."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from roost.explain.verdict import Origins, Verdict, verdict
 from roost.model.audit import AuditRecord
 from roost.model.cell_requests import SUSPENSION
 from roost.model.cycle_answers import JobInCell, JobInCycle
-from roost.model.job_standing import Claim, Full, LocalPolicy, Pause, Standing
+from roost.model.job_standing import ClaimStanding, Full, JobStanding, LocalPolicy, Pause
 from roost.model.reasons import Reason
 from roost.schedd.status import ON_MACHINE, JobStatus
 
-#: Attributes that the data of a job that is not idle repeats.
+#: Attributes included in the data of a job that is not idle.
 _REPEATED: Final = (
     "JobStatus", "HoldReason", "HoldReasonCode", "HoldReasonSubCode", "RemoteHost", "RemoveReason", "ExitCode",
     "ExitSignal", "EnteredCurrentStatus",
 )  # fmt: skip
-#: Groups of slots that the pool's policy made, to the knob.
+#: Causes that come from the pool's policy, to the knob.
 _POLICIES: Final = {
     "pool-policy-resource": "NEGOTIATOR_PE_RESOURCE_EXPR",
     "pool-policy-job": "NEGOTIATOR_PE_JOB_EXPR",
@@ -38,12 +38,12 @@ _POLICIES: Final = {
 }
 
 
-_NOTHING_KNOWN: Final = Standing(autocluster=-1, rejection="", schedd="", submitter="")
+_NOTHING_KNOWN: Final = JobStanding(autocluster=-1, rejection="", schedd="", submitter="")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoolFacts:
-    """What the pool has, for a job that no cycle has looked at."""
+    """Facts about the pool, for a job that no cycle has considered."""
 
     has_slots: bool = True
     #: Cycles since the negotiator started.
@@ -52,66 +52,66 @@ class PoolFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobQuestion:
-    """All that is known of a job, by those who know it."""
+    """All that the daemons know about a job."""
 
     name: str
     ad: ClassAd
-    #: What its queue says of an idle job.
-    standing: Standing = _NOTHING_KNOWN
-    #: What the last cycle, or run of a cell, made of it; None where that was not asked for the job.
+    #: The queue's data about an idle job.
+    standing: JobStanding = _NOTHING_KNOWN
+    #: The outcome in the last cycle, or run of a cell; None if the job was not part of it.
     record: JobInCycle | JobInCell | None = None
-    #: Ads of `roost.explain.verdict.slots_to_trace`; of a suspended job that of its slot.
+    #: Ads of `roost.explain.verdict.slots_to_trace`; for a suspended job, its slot's ad.
     slots: Mapping[str, ClassAd] = field(default_factory=dict)
     origins: Origins = lambda name: {}
-    #: Decisions on record that led to its state.
+    #: Recorded decisions that led to its state.
     decided: Sequence[AuditRecord] = ()
     pool: PoolFacts = field(default_factory=PoolFacts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobAnswer:
-    """Why a job is where it is."""
+    """Why a job is in its state."""
 
     job: str
     owner: str
     status: JobStatus
-    #: When it came to this status, epoch s; 0 if that is not known.
+    #: When it entered this status, epoch s; 0 if unknown.
     since: float
-    #: Attributes of a job that is not idle that say how it came there.
+    #: For a job that is not idle, attributes that say how it got there.
     attributes: Mapping[str, Any] = field(default_factory=dict)
-    #: Why it left a machine before, and why a machine that it was matched with refused it; "" if neither happened.
+    #: Why it left its last machine, and why a matched machine refused it; "" if that did not happen.
     vacated: str = ""
     refused: str = ""
-    claim: Claim | None = None
-    #: Slots in a row on which its cluster did not begin, and until when its queue asks for none.
+    claim: ClaimStanding | None = None
+    #: Consecutive slots on which its cluster did not start, and until when its queue requests none.
     pause: Pause | None = None
-    #: Jobs of its cluster that may be at work at a time, if that is what it waits for; else 0.
+    #: The limit of materialized jobs of its cluster, if it waits for that; else 0.
     at_once: int = 0
-    #: The limit of its queue, if that is what it waits for.
+    #: The limit of its queue, if it waits for that.
     full: Full | None = None
-    #: What the last cycle made of it; None if that was not asked for it.
+    #: The verdict of the last cycle; None if the job was not part of it.
     verdict: Verdict | None = None
-    #: In a pool with a Grid Engine cell what the last run made of it.
+    #: In a pool with a Grid Engine cell, the outcome in the last run.
     cell: JobInCell | None = None
-    #: Why there is no verdict, a sentence each.
+    #: Why there is no verdict, in sentences.
     unknown: tuple[str, ...] = ()
-    #: The user or expression that decided that it is held or removed, one line for each.
+    #: The users or expressions that held or removed it, one line each.
     decided: tuple[str, ...] = ()
-    #: Why an idle job does not run, the cause that is nearest to its running first.
+    #: Why an idle job does not run, the cause closest to running first.
     causes: tuple[Cause, ...] = ()
-    #: When a job that is to start at a given time starts, epoch s; None for any other.
+    #: Start time of a job with a deferral time, epoch s; None for any other.
     starts_at: float | None = None
-    #: What START_LOCAL_UNIVERSE or its like says, for a job that no slot is asked for.
+    #: The result of START_LOCAL_UNIVERSE or START_SCHEDULER_UNIVERSE, for a job that needs no slot.
     local: LocalPolicy | None = None
-    #: Whether the program of a job that has a slot has started there.
+    #: For a job with a slot, whether its program has started there.
     executes: bool = False
-    #: What of a Grid Engine cell suspends it, in sentences; "" if nothing does.
+    #: What suspends it in a Grid Engine cell, in sentences; "" if nothing does.
     suspension: str = ""
     remedies: tuple[Remedy, ...] = ()
 
     @property
     def is_well(self) -> bool:
-        """Whether it ran, runs, is about to, or would run if a cycle came now."""
+        """Whether it ran, runs, is about to run, or would if a cycle ran now."""
         if self.status is JobStatus.IDLE:
             fits = self.verdict is not None and bool(self.verdict.fits) and not self.at_once
             return bool(self.claim) or (fits and not self.full)
@@ -138,7 +138,7 @@ def _whole(struct: Struct | None) -> dict[str, object] | None:
 
 
 def explain_job(question: JobQuestion) -> JobAnswer:
-    """Why a job is where it is."""
+    """Explain why a job is in its state."""
     ad = question.ad
     status = JobStatus(int(ad.get("JobStatus", JobStatus.IDLE)))
     since = _number(ad, "EnteredCurrentStatus") or _number(ad, "CompletionDate") or 0.0
@@ -217,7 +217,7 @@ def _causes(question: JobQuestion, found: Verdict | None) -> Iterator[Cause]:
 
 
 def _deferred(ad: ClassAd, now: float) -> Cause | None:
-    """Whether the time at which a job is to start keeps it from slots."""
+    """Whether the deferral time of a job keeps it from slots."""
     at = _number(ad, "DeferralTime")
     if at is None:
         return None
@@ -227,18 +227,18 @@ def _deferred(ad: ClassAd, now: float) -> Cause | None:
     return Cause.DEFERRAL_MISSED if now > at + (_number(ad, "DeferralWindow") or 0.0) else None
 
 
-def _unknown(standing: Standing, pool: PoolFacts) -> list[str]:
-    """Why the last cycle has nothing on a job."""
+def _unknown(standing: JobStanding, pool: PoolFacts) -> list[str]:
+    """Why the last cycle has no record of a job."""
     if standing.waits_for:
         jobs = ", ".join(map(str, standing.waits_for))
         return [f"It does not start before these jobs have left the queue (qsub -hold_jid): {jobs}."]
     if not pool.has_slots:
-        return ["There is no slot in the pool: `roost status --daemons` shows which daemons run on this machine."]
+        return ["The pool has no slots; `roost status --daemons` shows which daemons are running on this machine."]
     if pool.cycles:
-        said = "The job was not in the last matchmaking cycle: it is new, or already matched."
+        said = "The job was not part of the last matchmaking cycle: it is new or already matched."
     else:
         said = "No matchmaking cycle has run yet; the first one starts once there are slots and idle jobs."
-    return [said, f"The last answer that its queue had: {standing.rejection}."] if standing.rejection else [said]
+    return [said, f"The last answer to its queue: {standing.rejection}."] if standing.rejection else [said]
 
 
 # -- remedies ------------------------------------------------------------------------------------------------------
@@ -254,38 +254,41 @@ def _remedies(question: JobQuestion, found: Verdict | None, causes: Sequence[Cau
         text = f"Wait until another job of the queue ends, or ask the administrator to raise {knob}."
         if knob == "JOB_START_COUNT":
             text = (
-                f"Wait: the queue asks for more slots after JOB_START_DELAY. {knob} is the administrator's to change."
+                f"Wait: the queue asks for more slots after JOB_START_DELAY. Only the administrator can change {knob}."
             )
         yield Remedy(kind=RemedyKind.LIMIT, text=text)
     if Cause.NOT_STARTING in causes:
         yield _of_misses(name, refusal(question.ad))
     if (local := question.standing.local) is not None and Cause.LOCAL_POLICY in causes:
-        yield Remedy(kind=RemedyKind.POLICY, text=f"Wait; {local.knob} is the administrator's to change.")
+        yield Remedy(kind=RemedyKind.POLICY, text=f"Wait. Only the administrator can change {local.knob}.")
     if Cause.DEFERRED in causes:
         command = ("roost", "edit", name, "--set", "DeferralTime=time()")
-        text = f"Wait for its time, or let it start now: `{' '.join(command)}`."
+        text = f"Wait until then, or let it start now: `{' '.join(command)}`."
         yield Remedy(kind=RemedyKind.WAIT, text=text)
     if Cause.DEFERRAL_MISSED in causes:
-        text = f"Its time has passed: set another one, `roost edit {name} --set DeferralTime=EPOCH`, or remove it."
+        text = (
+            f"Its start time has passed; set a new one with `roost edit {name} --set DeferralTime=EPOCH`, "
+            "or remove the job."
+        )
         yield Remedy(kind=RemedyKind.EDIT, text=text)
     if Cause.CELL in causes:
-        text = "Wait; or change what it asks for, and submit it again. `roost cell queues` shows what the cell has."
+        text = "Wait, or change its requests and submit it again. `roost cell queues` shows the cell's queue instances."
         yield Remedy(kind=RemedyKind.WAIT, text=text)
     if found is not None and not found.fits and not {Cause.DEFERRED, Cause.DEFERRAL_MISSED} & set(causes):
         yield from _of_verdict(name, found, causes)
 
 
 def _of_misses(name: str, refused: str) -> Remedy:
-    """What to do for a job that has had slots in a row on which it did not begin."""
+    """Remedies for a job that failed to start on consecutive slots."""
     if refused.endswith(f": {Reason.OWNER_PRESENT}"):
         slot = refused.partition(" ")[0]
         text = (
-            f"IS_OWNER is TRUE for the job although START of {slot} accepts it, which ends each claim: the machine's "
-            "administrator can make the same exceptions in IS_OWNER as in START. "
+            f"IS_OWNER is TRUE for the job although START of {slot} accepts it, so every claim ends at once. "
+            "The machine's administrator can make the same exceptions in IS_OWNER as in START. "
             f"`roost story slot {slot}` shows the clauses."
         )
         return Remedy(kind=RemedyKind.POLICY, text=text)
-    text = f"Find out why the machines refuse it: `roost story job {name}`, and the machines' logs."
+    text = f"Find out why the machines reject it: see `roost story job {name}` and the machines' logs."
     return Remedy(kind=RemedyKind.REPAIR, text=text)
 
 
@@ -294,9 +297,11 @@ def _of_verdict(name: str, found: Verdict, causes: Sequence[Cause]) -> Iterator[
     if knob := record.knob:
         which = knob.name
         helps = (
-            "only another value of what it reads of the job helps" if "JOB" in which else "no change of the job helps"
+            "only other values of the job attributes that it refers to help"
+            if "JOB" in which
+            else "no change of the job helps"
         )
-        text = f"{which} is the administrator's to change: {helps} while it says so."
+        text = f"Only the administrator can change {which}. Until then, {helps}."
         yield Remedy(kind=RemedyKind.POLICY, text=text)
         return
     if record.out:
@@ -304,19 +309,19 @@ def _of_verdict(name: str, found: Verdict, causes: Sequence[Cause]) -> Iterator[
         return
     if found.later is not None:
         at, slot = found.later
-        text = f"Wait: from {_local(at, record)} on {slot} would take it."
+        text = f"Wait: {slot} would accept it from {_local(at, record)} on."
         yield Remedy(kind=RemedyKind.WAIT, text=text)
     if found.edit is not None:
         yield _edited(name, found)
     yield from _of_machines(found)
     rest = [*limits.remedies(record, found.causes, name), *_of_parts(found)]
     policy = list(_of_policy(found))
-    # The pool's policy is named first only where it is what the job waits for.
+    # Remedies for the pool's policy come first only if that is what the job waits for.
     yield from [*policy, *rest] if causes and causes[0] is Cause.POOL_POLICY else [*rest, *policy]
 
 
 def _local(at: float, record: JobInCycle) -> str:
-    """A time of epoch s in the zone of the record."""
+    """A time, epoch s, formatted in the time zone of the record."""
     zone = timezone(timedelta(seconds=record.zone_offset_s))
     return f"{datetime.fromtimestamp(at, zone):%Y-%m-%d %H:%M:%S}"
 
@@ -326,7 +331,7 @@ def _edited(name: str, found: Verdict) -> Remedy:
     settings = [f"{each.attribute}={each.text}" for each in _merged(found.edit.changes)]
     command = ("roost", "edit", name, *(word for each in settings for word in ("--set", each)))
     said = "; ".join(each.said for each in found.edit.changes)
-    text = f"{said[0].upper()}{said[1:]}. Then {found.edit.slot} would take it: `{shlex.join(command)}`."
+    text = f"{said[0].upper()}{said[1:]}. Then {found.edit.slot} would accept it: `{shlex.join(command)}`."
     return Remedy(kind=RemedyKind.EDIT, text=text.replace("?.", "?"), command=command)
 
 
@@ -339,27 +344,28 @@ def _of_machines(found: Verdict) -> Iterator[Remedy]:
     if found.others:
         which = found.others[0] if len(found.others) == 1 else f"{found.others[0]} and {len(found.others) - 1} more"
         text = (
-            f"Wait: the policy of its owner keeps {which} from the job, and nothing in the job can change that. "
-            f"`roost explain slot {found.others[0]}` shows what it waits for."
+            f"Wait: its owner's policy does not give {which} to the job, and no change of the job can "
+            f"alter that. `roost explain slot {found.others[0]}` shows what it is waiting for."
         )
         yield Remedy(kind=RemedyKind.OWNER, text=text)
     if found.shut:
         slot, why = next(iter(found.shut.items()))
         more = f" (and {len(found.shut) - 1} more)" if len(found.shut) > 1 else ""
-        if why.startswith("its machine is drained"):
+        if why.startswith("its machine is draining"):
             machine = slot.partition("@")[2]
             command: tuple[str, ...] = ("roost", "drain", "--cancel", machine)
-            text = f"{slot}{more} is drained: wait, or an administrator ends that with `{' '.join(command)}`."
+            text = f"{slot}{more} is draining: wait, or ask an administrator to cancel it with `{' '.join(command)}`."
         else:
             command = ("roost", "reopen", slot)
-            text = f"{slot}{more} is closed ({why}): once that is repaired, `{' '.join(command)}` opens it."
+            text = f"{slot}{more} is closed ({why}): after fixing the cause, reopen it with `{' '.join(command)}`."
         yield Remedy(kind=RemedyKind.REPAIR, text=text, command=command)
 
 
 def _of_parts(found: Verdict) -> Iterator[Remedy]:
     if found.when_free:
         text = (
-            f"Wait until jobs on {found.when_free[0]} end: all of it would be enough for the job, what is free is not."
+            f"Wait until jobs on {found.when_free[0]} end: the whole slot would be large enough for the "
+            "job, but its free part is not."
         )
         yield Remedy(kind=RemedyKind.WAIT, text=text)
 
@@ -369,7 +375,7 @@ def _of_policy(found: Verdict) -> Iterator[Remedy]:
     knobs = [cause for cause in _POLICIES if cause in found.causes]
     names = [source.name if (source := sources.get(each)) is not None else _POLICIES[each] for each in knobs]
     if names:
-        text = f"The pool's policy ({', '.join(dict.fromkeys(names))}) is the administrator's to change."
+        text = f"Only the administrator can change the pool's policy ({', '.join(dict.fromkeys(names))})."
         yield Remedy(kind=RemedyKind.POLICY, text=text)
 
 

@@ -1,4 +1,4 @@
-"""What the negotiator's record says of a job beside slots: fair share, quotas, limits, and what would help."""
+"""What the negotiator's record says about a job apart from slots: fair share, quotas, limits, and remedies."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from roost.base.records import dataclass
 from roost.explain.remedies import Remedy, RemedyKind
 from roost.model.cycle_answers import CeilingUse, GroupUse, JobInCycle, LimitUse, Served
 
-#: Submitters shown before the one that is asked about.
+#: Most submitters shown before the job's own.
 _BEFORE_MAX: Final = 8
 
 
 def held_up(record: JobInCycle) -> str:
-    """Why slots that would run the job do not; "" if nothing is in the way."""
+    """Why slots that would accept the job do not run it; "" if nothing prevents it."""
     found = list(_held_up(record))
     if len(found) <= 1:
         return "" if not found else found[0][1].replace("are ", "is ", 1) if found[0][0] == 1 else found[0][1]
@@ -22,7 +22,7 @@ def held_up(record: JobInCycle) -> str:
 
 
 def _held_up(record: JobInCycle) -> Iterator[tuple[int, str]]:
-    """Number of slots, and why it is that they do not run it."""
+    """Number of slots, and why they do not run it."""
     besides = record.besides
     if "own-slot" in besides:
         yield besides["own-slot"], "are in use by jobs of the same user"
@@ -31,12 +31,12 @@ def _held_up(record: JobInCycle) -> Iterator[tuple[int, str]]:
         text = f"are in use, and PREEMPTION_REQUIREMENTS is not TRUE{place}"
         yield besides["preemption-requirements"], text
     if "priority" in besides:
-        yield besides["priority"], "are in use by users whose priority is as good"
+        yield besides["priority"], "are in use by users whose priority is at least as good"
     limits = [count for cause, count in besides.items() if cause.startswith("concurrency-limit")]
     if limits:
         yield max(limits), "a concurrency limit is reached"
     if "queue-limit" in besides:
-        yield besides["queue-limit"], "its queue has as many as it may (MAX_JOBS_RUNNING, JOB_START_COUNT)"
+        yield besides["queue-limit"], "its queue has reached its limit (MAX_JOBS_RUNNING, JOB_START_COUNT)"
     if "ceiling" in besides:
         yield besides["ceiling"], "its user is at its ceiling"
     if "submitter-limit" in besides:
@@ -53,12 +53,12 @@ def _held_up(record: JobInCycle) -> Iterator[tuple[int, str]]:
 
 
 def limits(record: JobInCycle) -> Iterator[str]:
-    """The limits that are in the way, a sentence each."""
+    """The limits that keep the job waiting, one sentence each."""
     besides, mine = record.besides, mine_of(record)
     for each in record.limits:
         name, most = each.name, f"{each.limit:g}"
         if _is_beyond(each):
-            yield f"Concurrency limit {name} is {most}, and this job needs {each.wanted:g}."
+            yield f"Concurrency limit {name} is {most}, but this job needs {each.wanted:g}."
         else:
             yield f"Concurrency limit {name}: {each.in_use:g} of {most} are in use."
     for ceiling in ceilings_in_the_way(record):
@@ -69,11 +69,11 @@ def limits(record: JobInCycle) -> Iterator[str]:
                 if record.whole
                 else (f"this job needs {wanted:g}")
             )
-            yield f"{ceiling.name} may use {most} at once ({ceiling.set_by}), and {needs}."
+            yield f"{ceiling.name} may use {most} at once ({ceiling.set_by}), but {needs}."
         else:
             yield f"{ceiling.name} is at its ceiling ({ceiling.set_by}): it may use {most} at once, and uses {uses}."
     group = record.group
-    # Where no slot was free the quota was not asked for, and it would still be in the way.
+    # If no slot was free, the quota was not checked, but it would still block the job.
     if group is not None and ("submitter-limit" in besides or group.used >= group.allocated):
         yield (
             f"Group {group.name} uses {group.used:g} of its quota of {group.quota:g}"
@@ -86,15 +86,15 @@ def limits(record: JobInCycle) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Share:
-    """A submitter in the order in which they are served."""
+    """A submitter, in the order of service."""
 
     submitter: str
-    #: Effective priority: the lower is served first.
+    #: Effective priority: lower is served first.
     priority: float
-    #: Weight in use before the cycle, and given by it.
+    #: Weight in use before the cycle, and weight given in it.
     used: float
     got: float
-    #: Weight that is its due; None if the cycle did not come to that.
+    #: Its fair share, as weight; None if the cycle did not compute it.
     share: float | None
     #: Jobs still idle.
     left: int
@@ -104,15 +104,15 @@ class Share:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FairShare:
-    """The submitters around that of a job."""
+    """The submitters served before and after a job's."""
 
     rows: tuple[Share, ...]
-    #: Submitters ahead that have no row.
+    #: Submitters ahead that are not shown.
     hidden: int
 
 
 def fair_share(record: JobInCycle) -> FairShare | None:
-    """Who is served before the job's submitter; None where it is alone."""
+    """The submitters served before the job's; None if it is the only one."""
     rows = record.served
     place = next((at for at, row in enumerate(rows) if row.submitter == record.submitter), None)
     if place is None or len(rows) < 2:
@@ -129,10 +129,11 @@ def fair_share(record: JobInCycle) -> FairShare | None:
 
 
 def remedies(record: JobInCycle, causes: set[str], name: str = "ID") -> list[Remedy]:
-    """What users and administrators can do about limits, priorities and users of slots; `causes` are the groups'."""
+    """What users and administrators can do about limits, priorities and occupied slots; `causes` are those of the slot
+    groups."""
     besides = record.besides
     of_limits = list(_of_limits(record, besides))
-    # A user at a limit may have no more slots, so those of other users are not a remedy.
+    # A user at a limit may have no more slots, so freeing those of other users does not help.
     busy = not of_limits and bool(causes & _IN_USE or {"preemption-requirements", "own-slot"} & set(besides))
     if of_limits:
         return [*of_limits, *(_among_own(record, name) if _waiting_helps(record) else ())]
@@ -144,7 +145,7 @@ def remedies(record: JobInCycle, causes: set[str], name: str = "ID") -> list[Rem
 
 
 _IN_USE: Final = frozenset(("occupied", "claimed", "retirement-time", "given", "taken"))
-_WAIT: Final = "Wait until a slot is free: `roost status` shows who has them."
+_WAIT: Final = "Wait until a slot is free: `roost status` shows who is using them."
 
 
 def _of_limits(record: JobInCycle, besides: dict[str, int]) -> Iterator[Remedy]:
@@ -156,14 +157,14 @@ def _of_limits(record: JobInCycle, besides: dict[str, int]) -> Iterator[Remedy]:
         none = ", ".join(each.name for each in beyond if each.limit <= 0)
         asked = [f"request {less}"] if less else []
         asked += [f"leave {none} out"] if none else []
-        first = f"In concurrency_limits {' and '.join(asked)}" if asked else "Wait until other jobs give it back"
+        first = f"In concurrency_limits {' and '.join(asked)}" if asked else "Wait until other jobs release it"
         yield _raised(first, which)
     ceilings = ceilings_in_the_way(record)
     if ceilings:
         setters = ", ".join(dict.fromkeys(_quoted(each.set_by) for each in ceilings))
         first = f"Wait until other jobs of {ceilings[0].name} end"
         if any(_is_above(record, each) for each in ceilings):
-            # What a job requests does not change what a whole slot counts.
+            # The request does not change the weight of a slot that is given whole.
             first = "" if record.whole else "Request less"
         yield _raised(first, f"the ceiling ({setters})")
     group = record.group
@@ -173,13 +174,13 @@ def _of_limits(record: JobInCycle, besides: dict[str, int]) -> Iterator[Remedy]:
 
 
 def _raised(first: str, what: str) -> Remedy:
-    """What the user can do, "" for nothing, and what the administrator can raise."""
+    """A remedy: what the user can do ("" for nothing), and what the administrator can raise."""
     ask = f"sk the administrator to raise {what}."
     return Remedy(kind=RemedyKind.LIMIT, text=f"{first}, or a{ask}" if first else f"A{ask}")
 
 
 def _waiting_helps(record: JobInCycle) -> bool:
-    """Whether limits in the way will be so no more once other jobs have ended."""
+    """Whether the limits stop blocking the job once other jobs have ended."""
     group = record.group
     return not (
         any(_is_beyond(each) for each in record.limits)
@@ -189,7 +190,7 @@ def _waiting_helps(record: JobInCycle) -> bool:
 
 
 def _of_order(record: JobInCycle, name: str) -> Iterator[Remedy]:
-    """The order of service: among users by priority, among one's own jobs by JobPrio."""
+    """The order of service: among users by priority, among a user's own jobs by JobPrio."""
     share, mine = fair_share(record), mine_of(record)
     ahead = [] if share is None else [row for row in share.rows if row.place == "ahead"]
     if mine is not None and ahead:
@@ -207,18 +208,20 @@ def _of_order(record: JobInCycle, name: str) -> Iterator[Remedy]:
 def _among_own(record: JobInCycle, name: str) -> Iterator[Remedy]:
     mine = mine_of(record)
     if mine is not None and mine.left > 1:
-        text = f"Among the jobs of {mine.submitter} the higher JobPrio goes first: `roost edit {name} --set JobPrio=N`."
+        text = (
+            f"Among the jobs of {mine.submitter}, the highest JobPrio goes first: `roost edit {name} --set JobPrio=N`."
+        )
         yield Remedy(kind=RemedyKind.PRIORITY, text=text)
 
 
 def _of_preemption(record: JobInCycle) -> Iterator[Remedy]:
     text, place = _preemption(record)
-    said = f"Slots in use are given to other users only as PREEMPTION_REQUIREMENTS ({text}{place}) and RANK permit; "
-    yield Remedy(kind=RemedyKind.POLICY, text=said + "both are the administrator's to change.")
+    said = f"Slots in use are given to other users only if PREEMPTION_REQUIREMENTS ({text}{place}) and RANK allow it; "
+    yield Remedy(kind=RemedyKind.POLICY, text=said + "only the administrator can change these.")
 
 
 def _preemption(record: JobInCycle) -> tuple[str, str]:
-    """PREEMPTION_REQUIREMENTS, and where it was set, in brackets after a blank; "" if that is not known."""
+    """PREEMPTION_REQUIREMENTS, and where it was set, in parentheses after a space; "" if unknown."""
     source = record.sources.get("preemption")
     if source is None:
         return "not set", ""
@@ -231,12 +234,12 @@ def mine_of(record: JobInCycle) -> Served | None:
 
 
 def _quoted(setter: str) -> str:
-    """A knob as it is, a command in quotes."""
+    """A knob unquoted, a command in backquotes."""
     return f"`{setter}`" if " " in setter else setter
 
 
 def ceilings_in_the_way(record: JobInCycle) -> list[CeilingUse]:
-    """The ceilings in the way of a job: those that are reached; else the lowest one, where it refused a slot."""
+    """The ceilings that block a job: those that are reached; else the lowest one, if it refused a slot."""
     found = record.ceilings
     full = [each for each in found if each.in_use >= each.limit]
     if full or not found or "ceiling" not in record.besides:
@@ -245,12 +248,12 @@ def ceilings_in_the_way(record: JobInCycle) -> list[CeilingUse]:
 
 
 def _is_beyond(limit: LimitUse) -> bool:
-    """Whether a job needs more of a concurrency limit than there is at all."""
+    """Whether a job needs more of a concurrency limit than its maximum."""
     return limit.wanted > limit.limit
 
 
 def _is_nothing(group: GroupUse) -> bool:
-    """Whether a group may use nothing at all."""
+    """Whether a group has no allocation at all."""
     return group.quota <= 0 and not group.accepts
 
 

@@ -1,4 +1,4 @@
-"""What a traced refusal of a slot, or of a job, comes from, and what would have to be different, in words."""
+"""The causes of a traced refusal by a slot or a job, and what would have to be different, in words."""
 
 from __future__ import annotations
 
@@ -6,51 +6,52 @@ import textwrap
 
 from roost.classad import ClassAd
 from roost.classad.values import fold
-from roost.policy.explain import Clause, Explanation, Role, Side
+from roost.policy.explain import Clause, Explanation, Role, UsedSide
 from roost.policy.render.sentences import change_text, one_line, reasons, value_text
 from roost.schedd.admission.owned import IMMUTABLE, RECORDED
 
-#: Clauses that are named of one refusal, and characters of a whole expression.
+#: Most clauses named for one refusal, and most characters of an expression.
 CLAUSES_MAX = 4
 TEXT_MAX = 200
-#: Evaluation steps that one answer about a job may spend: some 3 s. 1,500 slots with common expressions take a tenth.
+#: Evaluation steps that one answer about a job may spend: about 3 s. 1,500 slots with typical expressions take a tenth
+#: of that.
 ANSWER_STEPS = 1_000_000
 #: Attributes of a job that its owner cannot change.
 KEPT = IMMUTABLE | RECORDED
 
 
 def shut_by(slot: ClassAd) -> str:
-    """Why a slot takes no job at all; "" if it does."""
+    """Why a slot accepts no jobs at all; "" if it does."""
     if slot.get("State") == "Drained" or slot.get("Draining") is True:
         reason = slot.get("DrainReason")
-        return f"its machine is drained: {reason}" if reason else "its machine is drained"
+        return f"its machine is draining: {reason}" if reason else "its machine is draining"
     for attribute in ("MachineProblem", "SlotBrokenReason"):
         if isinstance(problem := slot.get(attribute), str):
             return problem
     if isinstance(leaving := slot.get("SlotLeavingReason"), str):
-        return f"it vanishes once it is free: {leaving}"
+        return f"it is deleted once it is free: {leaving}"
     return ""
 
 
 def causes(why: Explanation) -> list[Clause]:
-    """The clauses that decide, without those that would only count if they were different."""
+    """The deciding clauses, without those that would matter only if they had other values."""
     return [each for each in why.clauses if each.role is Role.CAUSE]
 
 
 def refusing(why: Explanation) -> str:
-    """What refuses, in a line."""
+    """The refusing clauses in one line."""
     found = causes(why)
     if found:
         return _together(found)
     text = textwrap.shorten(one_line(why.text), TEXT_MAX)
     if why.truncated:
         return f"too many evaluation steps, in {text}"
-    # Everything in it that asks for something is content: it is a constant.
+    # All comparisons in it are satisfied; a constant decides.
     return f"a constant in it is {value_text(why.value)}, in {text}"
 
 
 def _together(clauses: list[Clause]) -> str:
-    """Clauses that decide together, in a line that says what they are: of ``A || B`` neither has to be TRUE."""
+    """Clauses that decide together, in one line: for ``A || B``, "neither A nor B"."""
     texts = [one_line(each.text) for each in clauses[:CLAUSES_MAX]]
     more = [] if len(clauses) <= CLAUSES_MAX else [f"{len(clauses) - CLAUSES_MAX} more"]
     if len(clauses) == 1:
@@ -66,10 +67,10 @@ def _together(clauses: list[Clause]) -> str:
 
 
 def missing(why: Explanation, *, mine_is_job: bool = True) -> list[str]:
-    """What would make an expression TRUE; where no values are known that do, which parts would have to be different."""
+    """What would make an expression TRUE; if no such values are known, the parts that would have to be different."""
     if why.changes:
         texts = [change_text(change) for change in why.changes]
-        # In a slot's expression TARGET is the job, and names alone are the slot's.
+        # In a slot's expression TARGET is the job, and unscoped names are the slot's.
         return (
             texts if mine_is_job else [_of_slot(text, each.side) for text, each in zip(texts, why.changes, strict=True)]
         )
@@ -85,17 +86,20 @@ def missing(why: Explanation, *, mine_is_job: bool = True) -> list[str]:
     return [whole if len(causes(why)) <= len(found) else f"{whole}, …"]
 
 
-def _of_slot(text: str, side: Side | None) -> str:
-    if side is Side.TARGET:
+def _of_slot(text: str, side: UsedSide | None) -> str:
+    if side is UsedSide.TARGET:
         return text.replace("TARGET.", "the job's ", 1)
-    return f"the slot's {text}" if side is Side.MY else text
+    return f"the slot's {text}" if side is UsedSide.MY else text
 
 
 def is_the_jobs(cause: str, why: Explanation) -> bool:
-    """Whether a change of the job can end a refusal: of what it requests, or of what is required of it."""
+    """Whether a change of the job's requests or attributes can end a refusal."""
     if cause != "slot-requirements":
         return cause == "job-requirements"
     return all(
-        any(used.side in (Side.TARGET, Side.NOWHERE) and fold(used.name) not in KEPT for used in clause.attributes)
+        any(
+            used.side in (UsedSide.TARGET, UsedSide.NOWHERE) and fold(used.name) not in KEPT
+            for used in clause.attributes
+        )
         for clause in causes(why)
     )

@@ -1,4 +1,4 @@
-"""What can be done about a job that does not run, and by whom."""
+"""Remedies for a job that does not run, and who can apply them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from roost.base.records import dataclass
 
 
 class RemedyKind(StrEnum):
-    """Who can do something, and what."""
+    """The kind of a remedy, and who can apply it."""
 
     #: The job's owner changes the job.
     EDIT = "edit"
@@ -17,28 +17,28 @@ class RemedyKind(StrEnum):
     RELEASE = "release"
     #: The job's owner submits another one.
     RESUBMIT = "resubmit"
-    #: Nothing has to be done; time will do.
+    #: No action is needed; the job has to wait.
     WAIT = "wait"
-    #: The job's owner orders the jobs of one user, or an administrator those of several.
+    #: The job's owner reorders own jobs, or an administrator those of several users.
     PRIORITY = "priority"
-    #: A limit of a user, a group or a licence is raised by an administrator.
+    #: An administrator raises a limit of a user, a group or a licence.
     LIMIT = "limit"
-    #: The pool's policy is changed by an administrator.
+    #: An administrator changes the pool's policy.
     POLICY = "policy"
-    #: A machine's policy is its owner's.
+    #: The owner of a machine changes its policy.
     OWNER = "owner"
-    #: A machine or slot is repaired, and opened again.
+    #: An administrator repairs a machine or slot and reopens it.
     REPAIR = "repair"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remedy:
-    """One thing that helps."""
+    """One remedy."""
 
     kind: RemedyKind
-    #: A sentence or two.
+    #: One or two sentences.
     text: str
-    #: A command that carries it out, word by word; empty where there is none.
+    #: The command that applies it, as arguments; empty if there is none.
     command: tuple[str, ...] = ()
 
     def data(self) -> dict[str, Any]:

@@ -1,8 +1,8 @@
 """Why a slot is in its state, and what would change it.
 
-How it came there is its machine's record of the last transition, with the expression that decided then. What counts now
-are the expressions of its state, traced on the slot's ad with the places of its machine's configuration. What the
-negotiator made of the slot is the record of its last cycle.
+The machine's record of the last transition says how it got there and which expression decided. The expressions that
+apply in its current state are traced on the slot's ad, with their places in the machine's configuration. The
+negotiator's record of its last cycle says how the slot fared there.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from roost.policy.explain import Explanation, Origin, explain
 from roost.policy.render import explanation_data
 from roost.starter.states import State
 
-#: Expressions that count in a state and activity, in the order in which they are asked.
+#: Expressions that apply in a state and activity, in the order of evaluation.
 _COUNT: Final[Mapping[tuple[str, str], tuple[str, ...]]] = {
     ("Owner", "Idle"): ("START",),
     ("Unclaimed", "Idle"): ("START",),
@@ -34,9 +34,9 @@ _COUNT: Final[Mapping[tuple[str, str], tuple[str, ...]]] = {
     ("Claimed", "Retiring"): ("MaxJobRetirementTime",),
     ("Preempting", "Vacating"): ("KILL",),
 }
-#: Attributes that say what the slot itself does: its owner acts on other ones.
+#: Attributes of the slot's own state, which its owner cannot influence directly.
 FIXED: Final = ("State", "Activity", "EnteredCurrentState", "EnteredCurrentActivity")
-#: States of a slot that the negotiator could give to a job.
+#: States in which the negotiator could give a slot to a job.
 _ON_OFFER: Final = frozenset(("Unclaimed", "Owner", "Matched", "Backfill", "Drained"))
 #: StarterJobState while a starter evicts its job.
 _EVICTING: Final = (State.VACATING, State.KILLING)
@@ -44,20 +44,20 @@ _EVICTING: Final = (State.VACATING, State.KILLING)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SlotQuestion:
-    """All that is known of a slot."""
+    """All that is known about a slot."""
 
     ad: ClassAd
-    #: The machine itself gave the ad, just now.
+    #: Whether the machine itself sent the ad just now.
     fresh: bool
-    #: The job to explain the slot's policy with, and its name; None without one.
+    #: The job with which to evaluate the slot's policy, and its name; None for none.
     job: str | None = None
     target: ClassAd | None = None
-    #: Ask as for a job that wants the slot, whatever it does now.
+    #: Explain as for a job that requests the slot, whatever its state is.
     as_for_job: bool = False
     origins: Mapping[str, Origin]
     #: Its machine's records of its last transitions, the oldest first.
     records: Sequence[SlotTransition] = ()
-    #: What the negotiator's last cycle made of it; None if it did not see it.
+    #: The outcome in the negotiator's last cycle; None if it did not see the slot.
     seen: SlotInCycle | None = None
     #: Epoch s.
     now: float
@@ -65,18 +65,18 @@ class SlotQuestion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fetching:
-    """What a slot's FETCH_WORK hook does."""
+    """The state of a slot's FETCH_WORK hook."""
 
-    #: How long it has been running, s; None if it does not run.
+    #: How long it has been running, s; None if it is not running.
     runs_s: int | None
-    #: How long ago it ended, s; None if it runs.
+    #: How long ago it ended, s; None if it is running.
     ended_s: int | None
-    #: Pause after an end, s; None if it is not known.
+    #: Pause after each run, s; None if unknown.
     pause_s: int | None
-    #: Fetched jobs in a row that could not be started, and how long nothing is fetched for that, s from now.
+    #: Consecutive fetched jobs that could not be started, and for how long fetching pauses because of that, s from now.
     failures: int = 0
     paused_s: int = 0
-    #: What was wrong with the last call, or with the job that it brought; "" for nothing.
+    #: The problem with the last call, or with the job that it returned; "" for none.
     problem: str = ""
 
 
@@ -88,19 +88,19 @@ class SlotAnswer:
     machine: str
     state: str
     activity: str
-    #: How long it has been so, s.
+    #: How long it has been in this state, s.
     for_s: float
     user: str
-    #: The job it runs, and the one its policy was asked for.
+    #: The job that it runs, and the one for which its policy was evaluated.
     runs: str
     job: str | None
     fresh: bool
-    #: Why it takes no jobs, a phrase each; "" where that is not so.
+    #: Why it accepts no jobs, a phrase each; "" where it does.
     broken: str
     leaving: str
     problem: str
     drained: str
-    #: What of a Grid Engine cell suspends its job, in sentences; "" if nothing does.
+    #: What suspends its job in a Grid Engine cell, in sentences; "" if nothing does.
     suspension: str
     fetching: Fetching | None
     last: SlotTransition | None
@@ -112,7 +112,7 @@ class SlotAnswer:
 
     @property
     def on_offer(self) -> bool:
-        """Whether the negotiator could give it to a job in its state."""
+        """Whether the negotiator could give it to a job in its current state."""
         return self.state in _ON_OFFER
 
     def data(self) -> dict[str, Any]:
@@ -127,7 +127,7 @@ class SlotAnswer:
 
 
 def explain_slot(question: SlotQuestion) -> SlotAnswer:
-    """Why a slot is in its state."""
+    """Explain why a slot is in its state."""
     ad = question.ad
     state, activity = _text(ad, "State") or "?", _text(ad, "Activity") or "?"
     names = ("START",) if question.as_for_job else _COUNT.get((state, activity), ())
@@ -157,14 +157,14 @@ def explain_slot(question: SlotQuestion) -> SlotAnswer:
 
 
 def _runs(ad: ClassAd, last: SlotTransition | None) -> str:
-    """The job on a slot, in words; a fetched job is not a job of the queue, even if its source has numbered it."""
+    """The job on a slot, in words; a fetched job is not a job of the queue, even if its source numbered it."""
     if _text(ad, "State") in ("Claimed", "Preempting") and last is not None and last.fetched:
         return f"fetched job {last.fetched}"
     return f"job {_text(ad, 'JobId')}" if _text(ad, "JobId") else ""
 
 
 def fetching(ad: ClassAd, now: float) -> Fetching | None:
-    """What the ad of a slot, as fresh as can be, says of its hook that fetches work; None if it has none."""
+    """The state of a slot's FETCH_WORK hook from its current ad; None if it has no such hook."""
     began, ended = ad.get("LastFetchWorkSpawned"), ad.get("LastFetchWorkCompleted")
     if not isinstance(began, int):
         return None
@@ -184,7 +184,7 @@ def fetching(ad: ClassAd, now: float) -> Fetching | None:
 
 
 def _expressions(question: SlotQuestion, names: Sequence[str]) -> tuple[Explanation, ...]:
-    # A machine gives each expression all of that; looking for changes that matter gets as much again.
+    # A machine gives each expression the full allowance; the search for relevant changes gets as much again.
     with Allowance(2 * EVALUATION_FUEL):
         return tuple([_explained(question, name) for name in names])
 

@@ -1,13 +1,13 @@
 """What happened to a job or a slot, in order, with the reasons.
 
-A job's story is its event log, where it has one, else its ad and the slots' records of its runs; the records that the
-machines it ran on keep of their slots; and the audit trail, which knows who or what decided. A slot's story is its
-machine's record, with what was ordered of it.
+A job's story combines its event log, or without one its ad and the slots' records of its runs; the slot records of the
+machines that it ran on; and the audit trail, which says who or what decided. A slot's story combines its machine's
+records and the commands to it.
 
-**Order.** Decisions and transitions have times finer than a second. A job's log has whole seconds, with its events in
-order, so an event lies somewhere within its second and after the event before it. Where the decision that led to it or
-the transition that goes with it is known, the event comes right after that. Each decision is told once: with its effect
-if that followed soon, else as a line of its own.
+**Order.** Decisions and transitions have sub-second times. A job's log has whole seconds and its events in order, so an
+event lies somewhere within its second and after the preceding event. If the decision or transition that led to the
+event is known, the event is placed right after it. Each decision appears once: with its effect if that followed soon,
+else on its own line.
 """
 
 from __future__ import annotations
@@ -33,22 +33,22 @@ from roost.schedd.event_log.log import LoggedEvent
 from roost.schedd.event_log.parts import ProgramExit
 from roost.schedd.status import JobStatus
 
-#: Attributes that the story of a job without a log is told from: name, what happened then, and the milestone.
+#: Attributes from which the story of a job without a log is built: name, what happened, and the milestone.
 _FROM_AD: Final = (
     ("QDate", "submitted", Milestone.SUBMITTED),
     ("JobStartDate", "started for the first time", Milestone.STARTED),
 )
-#: A decision whose effect comes within this time is told with it, s.
+#: A decision whose effect follows within this time is merged with it, s.
 _SOON_S: Final = 2.0
-#: A machine's record and the queue's event of the same thing are at most this far apart, s.
+#: Maximum time between a machine's record and the queue's event of the same change, s.
 _MESSAGE_S: Final = 3.0
-#: How much an event comes after what it follows from, s.
+#: How far an event is placed after its cause, s.
 _AFTER_S: Final = 1e-6
 #: The last instant of a second.
 _SECOND_S: Final = 1.0 - 1e-6
-#: Decisions that a slot's story has, beside its own transitions.
+#: Kinds of decisions in a slot's story, in addition to its transitions.
 _OF_SLOTS: Final = ("preemption", "drain", "command", "match")
-#: What came of decisions that are told.
+#: Outcomes of decisions that are included.
 _TOLD: Final = ("done", "refused")
 
 
@@ -63,15 +63,15 @@ def job_story(
 ) -> list[Happening]:
     """The story of a job.
 
-    `events` are those of its log, `records` its transitions on machines, `decisions` the audit trail's records of it,
-    and `kept_out` those of its submitter that kept jobs out of matchmaking.
+    `events` come from its log, `records` are the slot transitions of its runs, `decisions` the audit records about it,
+    and `kept_out` the audit records that kept its submitter's jobs out of matchmaking.
     """
     records = list(records)
     decided = sorted((each for each in decisions if _is_told(each)), key=lambda each: each.at)
     past = of_events(events, ad) if events else _past(ad, name, records, decided)
     told = [_with_request(each, ad) for each in past]
     told, rest = _with_decisions(_refined(told, records, decided), decided)
-    # What the job's log says itself, its slot need not say again without a reason.
+    # A slot record that repeats the job's log without giving a reason is left out.
     told += [each for each in of_records(records) if each.why or not events]
     told += [_of_job(each, name) for each in rest if not _is_recorded(each)]
     told += [of_audit(each) for each in kept_out if _is_told(each) and _was_there(ad, each)]
@@ -79,7 +79,7 @@ def job_story(
 
 
 def _with_request(happening: Happening, ad: ClassAd) -> Happening:
-    """The submission, with the id by which the logs of all daemons name its request."""
+    """The submission, with the request id that appears in the logs of all daemons."""
     request = ad.get("SubmitRequestId")
     if happening.milestone is not Milestone.SUBMITTED or not isinstance(request, str):
         return happening
@@ -89,12 +89,12 @@ def _with_request(happening: Happening, ad: ClassAd) -> Happening:
 def slot_story(slot: str, records: Iterable[SlotTransition], decisions: Iterable[AuditRecord]) -> list[Happening]:
     """The story of a slot, or of a machine where `slot` is ""."""
     decided = [each for each in decisions if _is_told(each) and _belongs(each, slot)]
-    # What was ordered comes before what it led to.
+    # A command comes before its effects.
     return sorted([*map(of_audit, decided), *of_records(records, passing=True)], key=lambda each: each.at)
 
 
 def submitter(ad: ClassAd) -> str:
-    """The submitter whose job it is, as the negotiator names it."""
+    """The submitter of a job, as the negotiator names it."""
     group, user = ad.get("AccountingGroup"), str(ad.get("User", ""))
     if not isinstance(group, str) or not group:
         return user
@@ -102,7 +102,7 @@ def submitter(ad: ClassAd) -> str:
 
 
 def machines(ad: ClassAd, events: Iterable[LoggedEvent]) -> list[str]:
-    """The machines that a job has been on, as far as is known."""
+    """The machines that a job is known to have been on."""
     slots = [ad.get("RemoteHost"), ad.get("LastRemoteHost")]
     slots += [getattr(each.event, "slot_name", "") for each in events]
     return list(dict.fromkeys(each.rpartition("@")[2] for each in slots if isinstance(each, str) and each))
@@ -113,7 +113,8 @@ def _is_told(record: AuditRecord) -> bool:
 
 
 def _belongs(record: AuditRecord, slot: str) -> bool:
-    """Whether a decision is part of the story of a slot, or of a machine. Its own record tells more of evictions."""
+    """Whether a decision is part of the story of a slot, or of a machine. For evictions, the slot's own record has more
+    detail."""
     if record.kind not in _OF_SLOTS:
         return False
     names = [record.slot, *map(str, record.samples)]
@@ -132,7 +133,7 @@ def _was_there(ad: ClassAd, record: AuditRecord) -> bool:
 def _refined(
     told: list[Happening], records: Sequence[SlotTransition], decisions: Sequence[AuditRecord]
 ) -> list[Happening]:
-    """Events of a log, whose times are whole seconds, each at the instant that is known best."""
+    """Events of a log, whose times are whole seconds, each moved to its best known instant."""
     recorded = ((each.at, each.milestone) for each in _milestones(records))
     sources = (_Causes(recorded), _Causes(_of_decisions(decisions)))
     found: list[Happening] = []
@@ -147,13 +148,13 @@ def _refined(
 
 
 class _Causes:
-    """Instants at which something happened that led to a milestone; each counts for one event."""
+    """Instants of causes of milestones; each is used for one event."""
 
     def __init__(self, found: Iterable[tuple[float, Milestone]]) -> None:
         self._left = sorted(found)
 
     def take(self, milestone: Milestone, first: float, last: float) -> float | None:
-        """The earliest one in a time that has not been taken; None if there is none."""
+        """The earliest unused one in an interval; None if there is none."""
         wanted = _AS_RECORDED.get(milestone, milestone)
         for place, (at, led_to) in enumerate(self._left):
             if led_to is wanted and first <= at <= last:
@@ -163,17 +164,17 @@ class _Causes:
 
 
 class _Step(NamedTuple):
-    """What a slot recorded of a job."""
+    """One step of a job as recorded by a slot."""
 
     at: float
     milestone: Milestone
     slot: str
-    #: How its program ended by itself; None where it did not.
+    #: How its program exited by itself; None if it did not.
     end: ProgramExit | None
 
 
 def _milestones(records: Iterable[SlotTransition]) -> Iterator[_Step]:
-    """What slots recorded of a job, in its order. A run ends once: its claim may go on and end later."""
+    """The steps of a job as recorded by slots, in order. A run ends once: its claim may continue and end later."""
     left: set[str] = set()
     for record in sorted(records, key=lambda each: each.at):
         if record.starter:
@@ -217,7 +218,7 @@ def _leads_to(source: str, target: str) -> Milestone:
 def _with_decisions(
     told: list[Happening], decisions: Iterable[AuditRecord]
 ) -> tuple[list[Happening], list[AuditRecord]]:
-    """Events with the decisions that led to them soon after; and the other decisions."""
+    """Events merged with the decisions that they soon followed, plus the other decisions."""
     rest: list[AuditRecord] = []
     for record in decisions:
         at, wanted = record.at, effects_of(record)
@@ -237,7 +238,7 @@ def _with_decisions(
 
 
 def _is_recorded(decision: AuditRecord) -> bool:
-    """Whether a machine's own record of a transition says all that a decision says: not who gets the slot."""
+    """Whether a machine's record of a transition says all that the decision says; it does not say who gets the slot."""
     return decision.kind == "eviction" and not decision.actor and not is_displacement(decision)
 
 
@@ -249,7 +250,7 @@ def _of_job(record: AuditRecord, name: str) -> Happening:
 def _past(
     ad: ClassAd, name: str, records: Sequence[SlotTransition], decisions: Sequence[AuditRecord]
 ) -> list[Happening]:
-    """The past of a job without a log: what its ad says, and the runs that only the slots' records know."""
+    """The past of a job without a log: from its ad, and from the slots' records for earlier runs."""
     steps = list(_milestones(records))
     holds = [at for at, milestone in _of_decisions(decisions) if milestone is Milestone.HELD]
     found = [*_dates(ad, name), *_end(ad, name, steps), *_runs(ad, name, steps, holds)]
@@ -257,7 +258,7 @@ def _past(
 
 
 def _end(ad: ClassAd, name: str, steps: Sequence[_Step]) -> Iterator[Happening]:
-    """How a job ended: the ad knows the second, and the slot's record of the last run where in it."""
+    """How a job ended: the ad has the second, and the slot's record of the last run the exact time."""
     at = ad.get("CompletionDate")
     if not isinstance(at, int | float) or at <= 0:
         return
@@ -272,7 +273,7 @@ def _end(ad: ClassAd, name: str, steps: Sequence[_Step]) -> Iterator[Happening]:
 
 
 def _runs(ad: ClassAd, name: str, steps: Sequence[_Step], holds: Sequence[float]) -> Iterator[Happening]:
-    """Starts after the first, and ends of runs before the last: the ad has the first start and the end of the job.
+    """Starts after the first, and ends of runs before the last: the ad has only the first start and the end of the job.
 
     `holds`: when the job was put on hold.
     """
@@ -289,7 +290,7 @@ def _runs(ad: ClassAd, name: str, steps: Sequence[_Step], holds: Sequence[float]
             yield Happening(at, f"job {name}", f"started again on {slot}", kind="job", milestone=milestone)
         elif milestone is Milestone.EVICTED and at < last_start:
             is_held = any(started <= held <= at + _MESSAGE_S for held in holds)
-            what = f"left {slot}; it {'is on hold' if is_held else 'waits again'}"
+            what = f"left {slot}; it {'is on hold' if is_held else 'is idle again'}"
             if end is not None and not is_held:
                 retries += 1
                 what = retried(end, retries, ad)
@@ -299,7 +300,7 @@ def _runs(ad: ClassAd, name: str, steps: Sequence[_Step], holds: Sequence[float]
 
 
 def _dates(ad: ClassAd, name: str) -> Iterator[Happening]:
-    """What the ad of a job without a log says of its past."""
+    """The past of a job without a log, from its ad."""
     found = [
         Happening(float(at), f"job {name}", what, kind="job", milestone=milestone)
         for attribute, what, milestone in _FROM_AD

@@ -1,4 +1,4 @@
-"""The stays of a slot in its states, from the transitions that its machine has recorded."""
+"""The intervals that a slot spent in its states, from its machine's transition records."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from roost.model.slot_transition import SlotTransition
 
 
 class Stay(Struct):
-    """A slot is in a state for some time."""
+    """One interval of a slot in one state."""
 
     #: Epoch s.
     begin: float
@@ -22,11 +22,11 @@ class Stay(Struct):
 
 
 def stays(records: Iterable[SlotTransition], slot: str, since: float, now: float) -> list[Stay]:
-    """The stays of one slot between two instants, the first one first; none where nothing is on record.
+    """The stays of one slot between two instants, in order; none if there are no records.
 
-    There are gaps where the state is not known: before the first transition, and where a transition does not begin in
-    the state that the one before it led to, since the machine's daemon was away in between. Stays without length are
-    left out.
+    There are gaps where the state is unknown: before the first transition, and where a transition does not start in the
+    state that the preceding one led to, because the machine's daemon was down in between. Stays of zero length are left
+    out.
     """
     own = sorted((each for each in records if each.slot == slot and not each.starter), key=lambda each: each.at)
     if not own:

@@ -1,6 +1,6 @@
-"""What the negotiator's last cycle made of a job: the slots it rejected, by clause, and the slot that comes closest.
+"""The verdict of the negotiator's last cycle on a job: the slots it rejected, by clause, and the closest slot.
 
-The cycle's record names the slots under the cause that it found first. For a cause that is an expression, the clauses
+The cycle's record lists each slot under the cause that it found first. For a cause that is an expression, the clauses
 that decided are found by tracing the expression on the same ads at the instant of the cycle.
 """
 
@@ -21,22 +21,22 @@ from roost.model.cycle_answers import JobInCycle
 from roost.policy.explain import Explanation, Origin, explain
 from roost.policy.render.sentences import reasons
 
-#: Rejections that are traced, of the slots that the record names.
+#: Most rejections that are traced.
 TRACED_MAX: Final = 1_500
-#: Cause in the record to the expression that rejected, and whose MY it has.
+#: Cause in the record to the rejecting expression, and whether MY is the job.
 TRACED: Final = {
     "job-requirements": ("Requirements", "job"),
     "slot-requirements": ("Requirements", "slot"),
     "pool-policy-resource": ("NEGOTIATOR_PE_RESOURCE_EXPR", "slot"),
     "pool-policy-job": ("NEGOTIATOR_PE_JOB_EXPR", "job"),
 }
-#: Slots of a group that its data names.
+#: Most slots of a group named in its data.
 _NAMED_MAX: Final = 20
-#: In place of a clause, of a partitionable slot with parts in use.
-_PARTS: Final = "too little of it is free; all of it would be enough"
+#: Used instead of a clause for a partitionable slot that is partly in use.
+_PARTS: Final = "its free part is too small; the whole slot would be large enough"
 _JOBS: Final = ("job-requirements", "pool-policy-job")
 
-#: Name of a slot to where its policy was set.
+#: Name of a slot to the places where its policy was set.
 Origins = Callable[[str], Mapping[str, Origin]]
 
 
@@ -48,9 +48,9 @@ class Group:
     clause: str
     count: int = 0
     slots: list[str] = field(default_factory=list)
-    #: Values that made the clause so, on the first of them.
+    #: The values that decided the clause, on the first of the slots.
     because: str = ""
-    #: User to number of these slots, where they are in use.
+    #: User to the number of these slots in use.
     holders: Mapping[str, int] = field(default_factory=dict)
 
     def data(self) -> dict[str, Any]:
@@ -63,12 +63,12 @@ class Group:
 
 @dataclass(slots=True)
 class Nearest:
-    """The slot that lacks least."""
+    """The slot that needs the fewest changes."""
 
     slot: str
     #: What would have to be different.
     changes: list[str]
-    #: Whether that would be enough, and not only needed.
+    #: Whether these changes are sufficient rather than only necessary.
     sure: bool
 
     def data(self) -> dict[str, Any]:
@@ -78,23 +78,23 @@ class Nearest:
 
 @dataclass(slots=True)
 class Verdict:
-    """What a cycle had for a job."""
+    """The result of a cycle for a job."""
 
     record: JobInCycle
     #: Most slots first.
     groups: list[Group] = field(default_factory=list)
     nearest: Nearest | None = None
-    #: The smallest change of the job that makes it fit a slot, proven by evaluation; None if none was found.
+    #: The smallest change of the job that makes it fit a slot, verified by evaluation; None if none was found.
     edit: edits.Edit | None = None
-    #: When a slot would take the job as it is, epoch s, and which; None if time alone changes nothing.
+    #: When a slot would accept the job unchanged, epoch s, and which; None if time alone changes nothing.
     later: tuple[float, str] | None = None
-    #: Partitionable slots that would run it if nothing of them were in use.
+    #: Partitionable slots that would run it if they were entirely unused.
     when_free: list[str] = field(default_factory=list)
-    #: Slots that only their owners' policies keep from the job.
+    #: Slots that only their owners' policies deny to the job.
     others: list[str] = field(default_factory=list)
-    #: Slots that are shut to all jobs, to why.
+    #: Slots that are closed to all jobs, to the reason.
     shut: dict[str, str] = field(default_factory=dict)
-    #: Names that neither ad has, to those that were probably meant.
+    #: Names that neither ad has, to the names probably meant.
     misspelt: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -139,10 +139,10 @@ def slots_to_trace(record: JobInCycle) -> list[str]:
 
 
 def verdict(job: ClassAd, record: JobInCycle, slots: Mapping[str, ClassAd], origins: Origins) -> Verdict:
-    """What a cycle's record says of a job; `slots` has the ads of `slots_to_trace` that are still there.
+    """The verdict of a cycle on a job, from its record; `slots` has the ads of `slots_to_trace` that still exist.
 
-    An expression that takes more steps than the matchmaker gives it is not taken apart, and slots for which no steps
-    are left are not analyzed.
+    An expression that takes more steps than the matchmaker allows is not analyzed, nor are slots for which no steps are
+    left.
     """
     with Allowance(ANSWER_STEPS, EXPRESSION_STEPS) as allowance:
         builder = _Builder(_Tracer(job, record, origins), Verdict(record))
@@ -166,7 +166,7 @@ def verdict(job: ClassAd, record: JobInCycle, slots: Mapping[str, ClassAd], orig
 
 
 class _Tracer:
-    """Traces the expressions that rejected, at the instant of the cycle."""
+    """Traces the rejecting expressions at the instant of the cycle."""
 
     def __init__(self, job: ClassAd, record: JobInCycle, origins: Origins) -> None:
         self.job = job
@@ -177,7 +177,7 @@ class _Tracer:
         self._origins = origins
 
     def refusal(self, cause: str, name: str, slot: ClassAd) -> Explanation | None:
-        """Why the expression of a cause is not TRUE; None if it is, by now."""
+        """Why the expression of a cause is not TRUE; None if it is TRUE by now."""
         knob, side = TRACED[cause]
         mine, other = (self.job, slot) if side == "job" else (slot, self.job)
         if knob == "Requirements":
@@ -198,14 +198,14 @@ class _Tracer:
         return None if truth(found.value) is True else found
 
     def unmet(self, name: str, slot: ClassAd) -> dict[str, Explanation]:
-        """All that rejects by cause, and not only what was found first."""
+        """All rejecting expressions by cause, not only the first one found."""
         wanted = ("job-requirements", "slot-requirements", *self.policies)
         found = {cause: self.refusal(cause, name, slot) for cause in wanted}
         return {cause: each for cause, each in found.items() if each is not None}
 
 
 class _Builder:
-    """Puts a verdict together, slot by slot."""
+    """Builds a verdict slot by slot."""
 
     def __init__(self, tracer: _Tracer, verdict: Verdict) -> None:
         self._tracer = tracer
@@ -217,16 +217,16 @@ class _Builder:
         self._unmet: dict[str, dict[str, Explanation]] = {}
 
     def whole(self, cause: str, count: int, slots: list[str], holders: Mapping[str, int], clause: str = "") -> None:
-        """Slots of which the record says all that there is to say."""
+        """Add slots that need no tracing."""
         self._groups[cause, clause] = Group(cause, clause, count, slots, holders=holders)
 
     def slot(self, cause: str, name: str, slot: ClassAd) -> None:
-        """A slot whose rejection is traced."""
+        """Add a slot whose rejection is traced."""
         why, shut, whole = self._tracer.refusal(cause, name, slot), shut_by(slot), edits.whole_of(slot)
         of_slot, free = cause == "slot-requirements", False
         if whole is not None and not shut and (of_slot or cause == "job-requirements"):
             free = self._test.fits(self._tracer.job, whole)
-            # What others have of it now is not what keeps the job from it.
+            # Its current use by others is not what rejects the job.
             slot, why = whole, self._tracer.refusal(cause, name, whole) or why
         self._count(cause, why, name, shut if of_slot and shut else _PARTS if free else "")
         if free:
@@ -234,7 +234,7 @@ class _Builder:
         elif why is not None:
             mine_is_job = TRACED[cause][1] == "job"
             self._verdict.misspelt |= edits.misspelt(self._tracer.job, slot, why, mine_is_job=mine_is_job)
-        # A dynamic slot was cut from a partitionable one for the job that uses it.
+        # A dynamic slot was created for the job that uses it, so it does not come free at this size.
         if not free and slot.get("SlotType") != "Dynamic":
             self._consider(name, slot, self._tracer.unmet(name, slot), shut)
 
@@ -251,7 +251,7 @@ class _Builder:
         if shut:
             clause, why = shut, None
         elif why is None:
-            clause = "it would now: something has changed since"
+            clause = "it would accept the job now; something has changed since"
         else:
             clause = refusing(why)
         group = self._groups.setdefault((cause, clause), Group(cause, clause))
@@ -261,7 +261,7 @@ class _Builder:
         group.slots.append(name)
 
     def _consider(self, name: str, slot: ClassAd, whys: dict[str, Explanation], shut: str) -> None:
-        """Whether a slot is the nearest so far: what would have to be different is less than elsewhere."""
+        """Check whether a slot is the closest so far: the one that needs the fewest changes."""
         if not whys:
             return
         verdict = self._verdict
@@ -272,7 +272,7 @@ class _Builder:
         if "slot-requirements" in whys:
             tracer = self._tracer
             if truth(slot.eval("START", tracer.job, tracer.world)) is True and "job-requirements" in whys:
-                # Its size is what refuses the job, which the job's own requirements say, too.
+                # Its size rejects the job, which the job's own requirements also express.
                 whys = {cause: why for cause, why in whys.items() if cause != "slot-requirements"}
             elif not is_the_jobs("slot-requirements", whys["slot-requirements"]):
                 verdict.others.append(name)
@@ -284,7 +284,7 @@ class _Builder:
 
 
 def _because(why: Explanation) -> str:
-    """The values that made an expression what it is, and the place where it was set."""
+    """The values that decided an expression, and the place where it was set."""
     said = "; ".join(", ".join(reasons(each)) for each in causes(why)[:CLAUSES_MAX] if reasons(each))
     place = next((step.origin for each in why.clauses for step in reversed(each.path) if step.origin), why.origin)
     return f"{said} [{place}]".strip() if place else said

@@ -1,6 +1,7 @@
-"""The lines of an accounting file: 45 fields between colons, one run of a job a line. Source: accounting(5), 8.1.9.
+"""The lines of an accounting file: 45 fields separated by colons, one line per run of a job. Source: accounting(5),
+8.1.9.
 
-A colon or a control character in a text would shift or break the fields: it is written as an underscore.
+A colon or a control character in a text would shift or break the fields: it is replaced by an underscore.
 """
 
 from __future__ import annotations
@@ -10,13 +11,13 @@ from typing import Final
 
 from roost.model.cell_accounting import NONE, RESOURCES, AccountingRecord
 
-#: What a file that is new begins with; programs skip lines of `#`.
+#: The header of a new file; programs skip lines that begin with `#`.
 HEADER: Final = "# Version: 8.1.9\n# \n# DO NOT MODIFY THIS FILE MANUALLY!\n# \n"
 #: Fields of a line; earlier versions of Grid Engine have fewer at the end.
 FIELDS: Final = 45
 _FIELDS_MIN: Final = 43
 _UNFIT: Final = re.compile(r"[:\x00-\x1f\x7f]")
-#: Those that are written with six places.
+#: Fields written with six decimal places.
 _REAL: Final = frozenset(("ru_utime", "ru_stime", "ru_maxrss", "ru_inblock"))
 #: Bytes of a unit.
 GIB: Final = 2**30
@@ -39,7 +40,7 @@ def line_of(record: AccountingRecord) -> str:
 
 
 def plain(text: str) -> str:
-    """A text that fits into a field."""
+    """A text made safe for a field."""
     whole = text if text.isascii() else text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     return _UNFIT.sub("_", whole)
 

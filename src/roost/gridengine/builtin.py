@@ -1,4 +1,4 @@
-"""What a new cell has: the complexes that Grid Engine needs, the user lists, and one parallel environment."""
+"""The objects of a new cell: the complexes that Grid Engine needs, the user lists, and one parallel environment."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """A cell: all its objects as one value, and its text as the files of a directory.
 
-`read_cell` takes what `save_sge_config.sh` wrote, as file names and texts; `write_cell` gives the same back, byte for
-byte. Files of the directory that describe the installation and not the cell (ports, the version, job numbers) are left
-to the caller, who can name them from `NOT_OBJECTS`.
+`read_cell` reads the output of `save_sge_config.sh`, as file names and texts; `write_cell` returns the same, byte for
+byte. Files of the directory that describe the installation rather than the cell (ports, the version, job numbers) are
+listed in `NOT_OBJECTS` and left to the caller.
 
 Nothing here changes a cell; see `roost.gridengine.changes`.
 """
@@ -19,7 +19,7 @@ from roost.gridengine.objects.calendar import Calendar
 from roost.gridengine.objects.complex import Complex, parse_complexes, show_complexes
 from roost.gridengine.objects.configuration import Configuration, count_of, new_global
 from roost.gridengine.objects.host import GLOBAL, ExecutionHost, HostGroup
-from roost.gridengine.objects.kinds import KINDS, QUOTA_SET, Kind, directory_of, parse_flat
+from roost.gridengine.objects.kinds import KINDS, QUOTA_SET, ObjectKind, directory_of, parse_flat
 from roost.gridengine.objects.parallel import Checkpoint, ParallelEnvironment
 from roost.gridengine.objects.people import BUILT_IN_LISTS, Project, User, UserList
 from roost.gridengine.objects.queue import ClusterQueue
@@ -28,7 +28,7 @@ from roost.gridengine.objects.rows import rows_of
 from roost.gridengine.objects.scheduler import WIDTH, SchedulerConfiguration
 from roost.gridengine.objects.share_tree import ShareNode, parse_share_tree, show_share_tree
 from roost.gridengine.objects.text import logical_lines, show, shown
-from roost.gridengine.problems import Code, Refused, problem
+from roost.gridengine.problems import ProblemCode, Refused, problem
 
 
 @records.dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,9 +61,9 @@ class Cell:
         return (configuration and configuration.get(name)) or ""
 
     def user(self, name: str) -> User | None:
-        """What the cell knows of a user; with `enforce_user` auto it need not have heard of them.
+        """The cell's entry for a user; with `enforce_user` auto the user need not be listed.
 
-        Grid Engine adds such users to its list when they submit; here they count as if they were there.
+        Grid Engine adds such users to its list when they submit; here they count as if listed.
         """
         found = self.users.get(name)
         if found is not None or self.parameter("enforce_user").lower() != "auto":
@@ -75,7 +75,7 @@ class Cell:
             default_project=self.parameter("auto_user_default_project") or "NONE",
         )
 
-    def objects(self, kind: Kind) -> Mapping[str, Any]:
+    def objects(self, kind: ObjectKind) -> Mapping[str, Any]:
         """The objects of a kind, by name."""
         return getattr(self, kind.field)  # type: ignore[no-any-return]
 
@@ -97,7 +97,7 @@ SHARE_TREE_FILE: Final = "sharetree"
 
 
 def new_cell() -> Cell:
-    """A cell as a new installation has it, without hosts and queues."""
+    """The cell of a new installation, without hosts and queues."""
     make = ParallelEnvironment(
         name="make",
         slots=999,
@@ -117,7 +117,7 @@ def new_cell() -> Cell:
 
 
 def parse_names(text: str, file: str) -> tuple[str, ...]:
-    """Read a list of one name a line; sorted, each once."""
+    """Read a list with one name per line; sorted, without duplicates."""
     return tuple(sorted({line for line, _ in logical_lines(text, file)}))
 
 
@@ -134,7 +134,7 @@ def show_scheduler(scheduler: SchedulerConfiguration) -> str:
 def read_cell(files: Mapping[str, str]) -> Cell:
     """Build a cell from texts by file name, such as ``cqueues/all.q``; raise `Refused` with every problem.
 
-    A directory or file that is missing leaves its objects out; the scheduler configuration, the complexes and `global`
+    The objects of a missing directory or file are left out; the scheduler configuration, the complexes and `global`
     then have their defaults.
     """
     fields: dict[str, Any] = {kind.field: {} for kind in KINDS}
@@ -173,23 +173,25 @@ def _read_file(file: str, text: str, fields: dict[str, Any]) -> None:
     elif file not in NOT_OBJECTS:
         message = f"{file} does not belong to a cell"
         remedy = f"The directories are {', '.join(sorted(kind.directory for kind in KINDS))}."
-        raise Refused([problem(Code.UNKNOWN_KIND, message, Span(file), remedy)])
+        raise Refused([problem(ProblemCode.UNKNOWN_KIND, message, Span(file), remedy)])
 
 
-def _add(kind: Kind, one: Any, file: str, name: str, fields: dict[str, Any]) -> None:
+def _add(kind: ObjectKind, one: Any, file: str, name: str, fields: dict[str, Any]) -> None:
     if one.name != name and one.name.lower() != name.lower():
         message = f'the file has the name "{name}", and the {kind.word} in it "{one.name}"'
-        raise Refused([problem(Code.BAD_NAME, message, Span(file, 1), "Give both the same name.", kind.key or None)])
+        raise Refused(
+            [problem(ProblemCode.BAD_NAME, message, Span(file, 1), "Give both the same name.", kind.key or None)]
+        )
     if one.name in fields[kind.field]:
         message = f'{kind.word} "{one.name}" already exists'
-        raise Refused([problem(Code.EXISTS, message, Span(file, 1), "Keep one of them.", kind.key or None)])
+        raise Refused([problem(ProblemCode.EXISTS, message, Span(file, 1), "Keep one of them.", kind.key or None)])
     fields[kind.field][one.name] = one
 
 
 def file_of(text: str, given: str) -> str:
     """The name, in a cell's directory, of a single file that `qconf -s…` printed; raise `Refused` if none fits.
 
-    Lists of users and hosts do not show what they are; their file must have the name of the list.
+    The text of a list of users or hosts does not identify it; the file must have the name of the list.
     """
     last = given.rpartition("/")[2]
     if last in LISTS:
@@ -198,7 +200,7 @@ def file_of(text: str, given: str) -> str:
     if directory is None:
         message = f"{given} does not show which object of a cell it is"
         remedy = f"Name a list {', '.join(LISTS)}; otherwise give the output of `qconf -s…`."
-        raise Refused([problem(Code.UNKNOWN_KIND, message, Span(given), remedy)])
+        raise Refused([problem(ProblemCode.UNKNOWN_KIND, message, Span(given), remedy)])
     kind = next((each for each in KINDS if each.directory == directory), None)
     if kind is None:
         return directory

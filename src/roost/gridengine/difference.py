@@ -1,4 +1,4 @@
-"""What differs between two cells, object by object and attribute by attribute: the plan of an import."""
+"""The differences between two cells by object and attribute: the plan of an import."""
 
 from __future__ import annotations
 

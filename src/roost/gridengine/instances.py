@@ -1,10 +1,10 @@
-"""Queue instances: which there are, and which value of each attribute an instance has.
+"""Queue instances, and the value of each attribute of an instance.
 
 A cluster queue has one instance on each host of its host list. For each attribute the instance takes, in this order:
 the override for its host; the override for a host group that holds the host, if there is exactly one; the default. Two
 or more groups make the attribute ambiguous, even if their values are equal: the instance then has the default and is in
-state c, takes no new jobs, and its jobs go on. An instance whose host has left the list while jobs run there is an
-orphan, state o, until the last of them ends. Overrides for hosts that are not in the list are kept and mean nothing.
+state c, accepts no new jobs, and its jobs continue. An instance whose host has left the list while jobs run there is an
+orphan, state o, until the last of them ends. Overrides for hosts that are not in the list are kept but have no effect.
 """
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ class QueueInstance:
 
     @property
     def states(self) -> str:
-        """The letters that the configuration gives the instance: c and o."""
+        """The state letters from the configuration: c and o."""
         return ("c" if self.ambiguous else "") + ("o" if self.orphaned else "")
 
 
 def hosts_of(members: Iterable[str], groups: Mapping[str, HostGroup]) -> tuple[str, ...]:
     """The hosts of a host list, groups resolved at any depth, each once, in order.
 
-    Unknown groups have no hosts, and a group that holds itself is entered once.
+    Unknown groups have no hosts, and a group that contains itself is visited once.
     """
     found: dict[str, None] = {}
     entered: set[str] = set()
@@ -70,7 +70,7 @@ def hosts_of(members: Iterable[str], groups: Mapping[str, HostGroup]) -> tuple[s
 
 
 def circle(group: str, members: Iterable[str], groups: Mapping[str, HostGroup]) -> bool:
-    """Whether a group with these members would hold itself, directly or through others."""
+    """Whether a group with these members would contain itself, directly or through others."""
     entered: set[str] = set()
     waiting = [member for member in members if member.startswith("@")]
     while waiting:
@@ -91,7 +91,7 @@ class Resolver:
         self._hosts: dict[str, frozenset[str]] = {}
 
     def holds(self, group: str, host: str) -> bool:
-        """Whether a host group holds a host, directly or through other groups."""
+        """Whether a host group contains a host, directly or through other groups."""
         if group not in self._hosts:
             self._hosts[group] = frozenset(hosts_of((group,), self._cell.host_groups))
         return host in self._hosts[group]
@@ -127,7 +127,7 @@ class Resolver:
             yield self.instance(queue, host, orphaned=True)
 
     def detached(self, queue: ClusterQueue) -> list[tuple[str, str]]:
-        """Attribute and host or group of each override that no instance can take."""
+        """Attribute and host or group of each override that no instance can use."""
         hosts = self.hosts(queue)
         return [
             (attribute, domain)

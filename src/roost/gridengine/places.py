@@ -1,4 +1,4 @@
-"""Where in a cell's text something stands: the file, and the line of an attribute.
+"""Places in a cell's text: the file, and the line of an attribute.
 
 The text is the files that a cell was read from; for objects that were not read from a file it is their printed form.
 """
@@ -17,7 +17,7 @@ class Places:
 
     def __init__(self, files: Mapping[str, str], under: str = "") -> None:
         self._files = files
-        #: put before each file's name
+        #: prefix of each file's name
         self._under = under
 
     @classmethod
@@ -26,7 +26,8 @@ class Places:
         return cls(write_cell(cell))
 
     def line(self, file: str, attribute: str, number: int = 0) -> Span:
-        """The line of an attribute; of several, such as the limits of a quota set, the one of a number from 0."""
+        """The line of an attribute; of several, such as the limits of a quota set, the one with the given index from
+        0."""
         shown = f"{self._under}{file}"
         found = [
             span

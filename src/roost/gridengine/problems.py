@@ -1,4 +1,4 @@
-"""What is wrong with a cell's text, or refused of a change: a code, Grid Engine's words, the place and a remedy."""
+"""Problems of a cell's text, and refusals of changes: a code, Grid Engine's message, the place and a remedy."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Final
 from roost.base.diagnostics import CodeDoc, Diagnostic, Severity, Span
 
 
-class Code(StrEnum):
-    """Stable identifiers of what can be wrong with a cell's text or refused of a change."""
+class ProblemCode(StrEnum):
+    """Stable identifiers of problems of a cell's text and refusals of changes."""
 
     SYNTAX = "cell-syntax"
     UNKNOWN_KIND = "cell-unknown-kind"
@@ -31,22 +31,22 @@ class Code(StrEnum):
 # Each row is one line, however long: it is a table.
 # fmt: off
 # ruff: noqa: E501
-#: code to what it means, and what to do where nothing better is known
-CODES: Final[dict[Code, CodeDoc]] = {
-    Code.SYNTAX: CodeDoc(Severity.ERROR, "The text is not in the form of its object.", "Write the object as `qconf` prints it, one attribute and its value on a line."),
-    Code.UNKNOWN_KIND: CodeDoc(Severity.ERROR, "The text is not an object of a cell, or the name of its file does not say which.", "Name the file after the kind of object; see the table of kinds."),
-    Code.BAD_NAME: CodeDoc(Severity.ERROR, "The name has characters, or is a word, that names may not have.", "Use another name; the message says what is wrong with this one."),
-    Code.MISSING_ATTRIBUTE: CodeDoc(Severity.ERROR, "An attribute that every object of the kind has is missing.", "Add the attribute; the tables of kinds have its default."),
-    Code.UNKNOWN_ATTRIBUTE: CodeDoc(Severity.ERROR, "The kind of object has no attribute of this name.", "Correct the name, or remove the line."),
-    Code.REPEATED_ATTRIBUTE: CodeDoc(Severity.ERROR, "An attribute appears more than once.", "Remove all but one."),
-    Code.BAD_VALUE: CodeDoc(Severity.ERROR, "The value is not of the attribute's type, or outside its range.", "Write a value of the attribute's type; the tables of kinds have the types."),
-    Code.BAD_OVERRIDE: CodeDoc(Severity.ERROR, "The overrides of a queue are not in the form `default,[host=value],[@group=value]`.", "Write the default first, then each override in brackets."),
-    Code.UNKNOWN_REFERENCE: CodeDoc(Severity.ERROR, "The object refers to another one that does not exist.", "Add the other object first, or correct its name."),
-    Code.CIRCULAR: CodeDoc(Severity.ERROR, "The object refers to itself, directly or through others.", "Remove one of the references."),
-    Code.IN_USE: CodeDoc(Severity.ERROR, "The object cannot be deleted because another one refers to it.", "Take the reference out first."),
-    Code.EXISTS: CodeDoc(Severity.ERROR, "An object of the name exists already.", "Modify the object, or use another name."),
-    Code.MISSING_OBJECT: CodeDoc(Severity.ERROR, "No object of the kind has the name.", "Look at the list of names."),
-    Code.BUILT_IN: CodeDoc(Severity.ERROR, "Grid Engine itself needs the object, so it cannot be deleted or change its type.", "Leave the object as it is, or add one of your own."),
+#: code to its meaning and default remedy
+CODES: Final[dict[ProblemCode, CodeDoc]] = {
+    ProblemCode.SYNTAX: CodeDoc(Severity.ERROR, "The text is not in the form of its object.", "Write the object as `qconf` prints it, one attribute and its value on a line."),
+    ProblemCode.UNKNOWN_KIND: CodeDoc(Severity.ERROR, "The text is not an object of a cell, or the name of its file does not say which.", "Name the file after the kind of object; see the table of kinds."),
+    ProblemCode.BAD_NAME: CodeDoc(Severity.ERROR, "The name has characters, or is a word, that names may not have.", "Use another name; the message says what is wrong with this one."),
+    ProblemCode.MISSING_ATTRIBUTE: CodeDoc(Severity.ERROR, "An attribute that every object of the kind has is missing.", "Add the attribute; the tables of kinds have its default."),
+    ProblemCode.UNKNOWN_ATTRIBUTE: CodeDoc(Severity.ERROR, "The kind of object has no attribute of this name.", "Correct the name, or remove the line."),
+    ProblemCode.REPEATED_ATTRIBUTE: CodeDoc(Severity.ERROR, "An attribute appears more than once.", "Remove all but one."),
+    ProblemCode.BAD_VALUE: CodeDoc(Severity.ERROR, "The value is not of the attribute's type, or outside its range.", "Write a value of the attribute's type; the tables of kinds have the types."),
+    ProblemCode.BAD_OVERRIDE: CodeDoc(Severity.ERROR, "The overrides of a queue are not in the form `default,[host=value],[@group=value]`.", "Write the default first, then each override in brackets."),
+    ProblemCode.UNKNOWN_REFERENCE: CodeDoc(Severity.ERROR, "The object refers to another one that does not exist.", "Add the other object first, or correct its name."),
+    ProblemCode.CIRCULAR: CodeDoc(Severity.ERROR, "The object refers to itself, directly or through others.", "Remove one of the references."),
+    ProblemCode.IN_USE: CodeDoc(Severity.ERROR, "The object cannot be deleted because another one refers to it.", "Take the reference out first."),
+    ProblemCode.EXISTS: CodeDoc(Severity.ERROR, "An object of the name exists already.", "Modify the object, or use another name."),
+    ProblemCode.MISSING_OBJECT: CodeDoc(Severity.ERROR, "No object of the kind has the name.", "Look at the list of names."),
+    ProblemCode.BUILT_IN: CodeDoc(Severity.ERROR, "Grid Engine itself needs the object, so it cannot be deleted or change its type.", "Leave the object as it is, or add one of your own."),
 }
 # fmt: on
 
@@ -59,6 +59,6 @@ class Refused(Exception):
         super().__init__("\n".join(str(problem) for problem in self.problems))
 
 
-def problem(code: Code, message: str, span: Span, remedy: str, name: str | None = None) -> Diagnostic:
+def problem(code: ProblemCode, message: str, span: Span, remedy: str, name: str | None = None) -> Diagnostic:
     """Build an error."""
     return CODES[code].diagnostic(code, message, span, remedy=remedy, name=name)

@@ -1,10 +1,10 @@
-"""What objects of a cell refer to, and how their values are written once the cell is known.
+"""References between objects of a cell, and the normal form of their values.
 
-`settle` looks at one object in its cell: it reports references to objects that do not exist, in Grid Engine's words,
-and gives the object as Grid Engine keeps it, with complexes under their names and not their shortcuts and times of
-hosts and quotas in seconds. `settle_cell` does it for all objects of a cell.
+`settle` checks one object in its cell: it reports references to objects that do not exist, in Grid Engine's words, and
+returns the object as Grid Engine stores it, with the names instead of shortcuts of complexes and times of hosts and
+quotas in seconds. `settle_cell` does it for all objects of a cell.
 
-Names of hosts cannot be looked up here; the caller hands in what decides whether a host is known.
+Host names cannot be resolved here; the caller passes a function that decides whether a host is known.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from roost.gridengine.objects.scheduler import formula_terms
 from roost.gridengine.objects.share_tree import ShareNode
 from roost.gridengine.objects.values import is_none, words
 from roost.gridengine.places import Places
-from roost.gridengine.problems import Code, problem
+from roost.gridengine.problems import ProblemCode, problem
 
 N = TypeVar("N", bound=kinds.Named)
 KnownHost = Callable[[str], bool]
@@ -46,7 +46,7 @@ PROJECTS: Final = ("projects", "xprojects")
 
 
 def every_host(name: str) -> bool:
-    """Take every name for a host."""
+    """Accept every name as a host."""
     return bool(name)
 
 
@@ -60,7 +60,9 @@ class _Settler:
         self._places = places
         self._known_host = known_host
 
-    def report(self, file: str, attribute: str, message: str, remedy: str, code: Code = Code.UNKNOWN_REFERENCE) -> None:
+    def report(
+        self, file: str, attribute: str, message: str, remedy: str, code: ProblemCode = ProblemCode.UNKNOWN_REFERENCE
+    ) -> None:
         """Add a problem."""
         self.problems.append(problem(code, message, self._places.line(file, attribute), remedy, attribute))
 
@@ -83,7 +85,7 @@ class _Settler:
                 self.report(file, attribute, message, "Correct the name of the host.")
 
     def pairs(self, file: str, attribute: str, pairs: tuple[Pair, ...], unknown: str) -> tuple[Pair, ...]:
-        """The pairs with the names of complexes for their shortcuts; report complexes that do not exist."""
+        """The pairs with shortcuts of complexes replaced by their names; report complexes that do not exist."""
         found = []
         for name, text in pairs:
             if name not in self.complexes:
@@ -94,13 +96,14 @@ class _Settler:
         return tuple(found)
 
     def amounts(self, file: str, attribute: str, pairs: tuple[Pair, ...], unknown: str) -> tuple[Pair, ...]:
-        """The pairs as hosts and quotas keep them: values checked, times in seconds, hosts in small letters."""
+        """The pairs as stored by hosts and quotas: values checked, times in seconds, hosts in lower case."""
         found = []
         for name, text in self.pairs(file, attribute, pairs, unknown):
             definition = self.complexes.get(name)
             message = bad_value(definition, text) if definition and not text.startswith("$") else None
-            if message:
-                self.report(file, attribute, message, f"Write a value of type {definition.type}.", Code.BAD_VALUE)  # type: ignore[union-attr]
+            if definition and message:
+                remedy = f"Write a value of type {definition.type}."
+                self.report(file, attribute, message, remedy, ProblemCode.BAD_VALUE)
             found.append(
                 Pair(name, text if message or definition is None else self._kept(file, attribute, definition, text))
             )
@@ -147,7 +150,7 @@ def _queue(settler: _Settler, one: queue.ClusterQueue) -> queue.ClusterQueue:
     for name in names_in(one, "subordinate_list"):
         if name == one.name:
             message = f'Cluster queue "{name}" can\'t get subordinated by itself'
-            settler.report(file, "subordinate_list", message, "Take the queue itself out.", Code.CIRCULAR)
+            settler.report(file, "subordinate_list", message, "Take the queue itself out.", ProblemCode.CIRCULAR)
         elif name not in settler.cell.queues:
             message = f'Subordinated cluster queue "{name}" referenced in "{one.name}" does not exist'
             settler.report(file, "subordinate_list", message, f"Define {name} first, or take it out.")
@@ -174,7 +177,7 @@ def _host_group(settler: _Settler, one: host.HostGroup) -> host.HostGroup:
     for member in one.hostlist:
         if member.startswith("@") and circle(one.name, (member,), settler.cell.host_groups):
             message = f'Hostgroup "{member}" in specification of "{one.name}" would create a cycle'
-            settler.report(file, "hostlist", message, f"Take {member} out.", Code.CIRCULAR)
+            settler.report(file, "hostlist", message, f"Take {member} out.", ProblemCode.CIRCULAR)
     return one
 
 
@@ -262,7 +265,7 @@ def _settled(settler: _Settler, one: N) -> N:
 def settle(
     cell: Cell, one: N, places: Places | None = None, known_host: KnownHost = every_host
 ) -> tuple[N, list[Diagnostic]]:
-    """An object as its cell would keep it, and what is wrong with its references in the cell as it is."""
+    """An object as its cell would store it, and the problems of its references in the current cell."""
     kind = kinds.kind_of_object(one)
     settler = _Settler(cell, places or Places({_file(one): kind.show(one)}), known_host)
     return _settled(settler, one), settler.problems
@@ -275,7 +278,9 @@ def _scheduler(settler: _Settler) -> None:
             settler.report(SCHEDULER_FILE, "load_formula", message, "Define the complex, or correct the name.")
         elif name and settler.complexes[name].type.is_text:
             message = f'String, CString, ReString or Host attributes are not allowed in "load_formula": "{name}"'
-            settler.report(SCHEDULER_FILE, "load_formula", message, "Use a complex with numbers.", Code.BAD_VALUE)
+            settler.report(
+                SCHEDULER_FILE, "load_formula", message, "Use a complex with numbers.", ProblemCode.BAD_VALUE
+            )
 
 
 def _share_tree(settler: _Settler, root: ShareNode | None) -> None:
@@ -283,7 +288,7 @@ def _share_tree(settler: _Settler, root: ShareNode | None) -> None:
         twice = sorted({one.name for one in node.children if [each.name for each in node.children].count(one.name) > 1})
         for name in twice:
             message = f'denied: found node "{name}" twice under node "{node.name}"'
-            settler.report(SHARE_TREE_FILE, "name", message, "Keep one of them.", Code.EXISTS)
+            settler.report(SHARE_TREE_FILE, "name", message, "Keep one of them.", ProblemCode.EXISTS)
         known = settler.cell.projects if node.type == 1 else settler.cell.users
         if not node.children and node.name != "default" and node.name not in {**known, **settler.cell.projects}:
             message = f'denied: share tree contains reference to unknown user/project "{node.name}"'
@@ -293,7 +298,7 @@ def _share_tree(settler: _Settler, root: ShareNode | None) -> None:
 def settle_cell(
     cell: Cell, places: Places | None = None, known_host: KnownHost = every_host
 ) -> tuple[Cell, list[Diagnostic]]:
-    """A cell as Grid Engine keeps it, and what is wrong with the references of its objects."""
+    """A cell as Grid Engine stores it, and the problems of its objects' references."""
     settler = _Settler(cell, places or Places.printed(cell), known_host)
     fields: dict[str, Any] = {}
     for kind in kinds.KINDS:
@@ -309,7 +314,7 @@ def _built_in(settler: _Settler) -> None:
         found = settler.cell.complexes.get(name)
         if found is None:
             message = f'The built-in complex "{name}" cannot be deleted'
-            settler.report(COMPLEXES_FILE, name, message, "Keep its line.", Code.BUILT_IN)
+            settler.report(COMPLEXES_FILE, name, message, "Keep its line.", ProblemCode.BUILT_IN)
         elif found.type is not definition.type:
             message = f'The type of the complex "{name}" cannot be changed due to its built in status'
-            settler.report(COMPLEXES_FILE, name, message, f"Write {definition.type}.", Code.BUILT_IN)
+            settler.report(COMPLEXES_FILE, name, message, f"Write {definition.type}.", ProblemCode.BUILT_IN)

@@ -1,4 +1,4 @@
-"""What refers to an object of a cell, in the words in which Grid Engine refuses to delete it."""
+"""References to an object of a cell, in the words in which Grid Engine refuses to delete it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from roost.gridengine.objects.values import words
 from roost.gridengine.references import ACCESS, PROJECTS, names_in
 
 
-def uses(cell: Cell, kind: kinds.Kind, name: str) -> Iterator[str]:
+def uses(cell: Cell, kind: kinds.ObjectKind, name: str) -> Iterator[str]:
     """Why an object cannot be deleted, in Grid Engine's words: what refers to it."""
     match kind:
         case kinds.QUEUE:

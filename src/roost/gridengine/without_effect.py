@@ -1,6 +1,6 @@
-"""Attributes of a cell that a pool keeps and shows, and that have no effect there: why, and what has one instead.
+"""Attributes of a cell that a pool keeps and shows but that have no effect there: why, and what has an effect instead.
 
-A test compares the table with the attributes that the code reads, so one that is read nowhere has to be listed here.
+A test compares the table with the attributes that the code reads, so one that is read nowhere must be listed here.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
 from roost.gridengine.cell import Cell
-from roost.gridengine.objects.host import ExecutionHost
 from roost.gridengine.objects.rows import rows_of
 from roost.gridengine.objects.scheduler import SchedulerConfiguration
 from roost.gridengine.objects.values import is_none
@@ -20,7 +19,7 @@ class Idle(NamedTuple):
 
     #: One sentence, which ends the reference page's row.
     why: str
-    #: Values, folded, with which jobs and users notice nothing; None if they do not with any.
+    #: Values, folded, with which jobs and users notice nothing; None if that holds for any value.
     harmless: tuple[str, ...] | None = None
 
 
@@ -60,44 +59,29 @@ SCHEDULER: Final = {
     "reprioritize_interval": _NICE,
     "report_pjob_tickets": Idle("`qstat` shows the tickets of waiting jobs anyway"),
 }
-#: Attributes of execution hosts.
-HOST: Final = {
-    "report_variables": Idle(
-        "the reporting file has neither load values nor consumables of hosts and queues", ("none",)
-    )
-}
 #: Attributes of users.
 USER: Final = {"delete_time": Idle("users are in the list until they are deleted")}
 
 
-#: Attributes that are lists of parameters, to the names that count, folded; any other parameter has no effect.
+#: Attributes that are lists of parameters, to the effective names, folded; any other parameter has no effect.
 PARAMETERS: Final = {
     "qmaster_params": ("forbid_reschedule", "forbid_apperror", "jsv_timeout", "jsv_threshold"),
     "execd_params": ("sharetree_reserved_usage", "acct_reserved_usage", "notify_susp", "notify_kill"),
-    "reporting_params": ("accounting", "reporting", "joblog", "flush_time", "accounting_flush_time"),
+    "reporting_params": ("accounting", "reporting", "joblog", "sharelog", "flush_time", "accounting_flush_time"),
     "params": ("duration_offset",),
 }
-#: Parameters and their values, folded, that ask for what a pool does anyway.
-_MET: Final = ("sharelog=0", "sharelog=00:00:00",
-               "sharelog=0:0:0", "profile=0", "profile=false", "monitor=0", "monitor=false")  # fmt: skip
+#: Parameters and their values, folded, that request what a pool does anyway.
+_MET: Final = ("profile=0", "profile=false", "monitor=0", "monitor=false")
 
 
 def idle(cell: Cell) -> Iterator[tuple[str, str]]:
-    """Attributes that are set to something that jobs or users will miss, with the reason, and where they are set."""
+    """Attributes with a setting that jobs or users will miss, with the reason and their places."""
     for host, configuration in cell.configurations.items():
         for name, text in configuration.values:
             yield from ((each, f"configuration {host}") for each in _missed(CONFIGURATION, name, text))
-    for name, one in cell.hosts.items():
-        yield from ((each, f"execution host {name}") for each in _missed_by_host(one))
     for row in rows_of(SchedulerConfiguration):
         text = row.type.show(getattr(cell.scheduler, row.name))
         yield from ((each, "scheduler configuration") for each in _missed(SCHEDULER, row.name, text))
-
-
-def _missed_by_host(one: ExecutionHost) -> Iterator[str]:
-    for row in rows_of(ExecutionHost):
-        if row.name in HOST:
-            yield from _missed(HOST, row.name, row.type.show(getattr(one, row.name)))
 
 
 def _missed(table: Mapping[str, Idle], name: str, text: str) -> Iterator[str]:

@@ -1,11 +1,10 @@
 """`roost lab compare`: two policies over the same owners, jobs and seeds.
 
-Each seed is a pair of runs, so what differs between seeds falls out of the differences: the confidence interval (95 %,
-Student's t) is that of the mean of the paired differences. Where both runs of a slot part ways for the first time, a
-decision changed: such partings are counted by what either policy did, and one of each kind is explained from the
-evaluations of both runs.
+Each seed is a pair of runs, so variation between seeds cancels out: the confidence interval (95 %, Student's t) is that
+of the mean of the paired differences. Where the two histories of a slot first diverge, a decision changed: such
+divergences are counted by what each policy did, and one of each kind is explained from the evaluations of both runs.
 
-After the first parting a slot's history is another one, so later differences of that slot are not counted.
+After the first divergence the histories are unrelated, so later differences of that slot are not counted.
 """
 
 from __future__ import annotations
@@ -27,41 +26,42 @@ from roost.lab.scenario.coverage import set_by
 from roost.lab.simulate import Request, prepare, refused, with_seed
 from roost.policy.explain import Origin, explain
 from roost.policy.render import render_text
-from roost.sim.machine.host import Machine, Slot
+from roost.sim.machine.host import Machine, SimulatedSlot
 from roost.sim.machine.plan import SlotPlan
+from roost.sim.record import Sink
 from roost.sim.world import BEGINNING, World
-from roost.startd.machine import Step
+from roost.startd.machine import SlotStep
 from roost.startd.policy_inputs import Decision
 from roost.startd.work import Taken
 
 #: Two-sided 95 % quantiles of Student's t, by degrees of freedom from 1.
 _T: Final = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131)
-#: The same of the normal distribution.
+#: The same for the normal distribution.
 _Z: Final = 1.959964
 
 
-#: Places of a kind of parting that are kept, at most.
+#: Most places kept per kind of divergence.
 PLACES_MAX: Final = 20
-#: Partings that no expression of the slot's own policy decided.
-_ELSEWHERE: Final = ("follows from decisions elsewhere: another job came, left or stayed", "the same")
+#: Divergences that no expression of the slot's own policy decided.
+_ELSEWHERE: Final = ("follows from other decisions: another job came, left or stayed", "the same")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Difference:
+class FigureDifference:
     """One figure under both policies, in its unit."""
 
     figure: Figure
-    #: Means over the seeds under which the run has the figure; None where none has.
+    #: Means over the seeds whose runs have the figure; None if none has.
     old: float | None
     new: float | None
-    #: Mean of the paired differences; None where no seed gives both.
+    #: Mean of the paired differences; None if no seed has both.
     change: float | None
-    #: Half the width of its confidence interval; None for one seed, or several that make no difference.
+    #: Half the width of its confidence interval; None for one seed, or several with equal results.
     margin: float | None
 
     @property
     def verdict(self) -> str:
-        """ "better", "worse", "changed" or ""; "" where chance would do as well."""
+        """ "better", "worse", "changed" or ""; "" if the change is within random variation."""
         if self.change is None or self.margin is None or abs(self.change) <= self.margin or self.change == 0:
             return ""
         more = self.figure.more
@@ -83,7 +83,7 @@ class Parting:
 
 @dataclass(slots=True)
 class _Found:
-    """A kind of parting while it is counted."""
+    """A kind of divergence while it is counted."""
 
     count: int = 0
     places: list[tuple[int, str, float]] = field(default_factory=list)
@@ -97,16 +97,17 @@ class Comparison:
     old: str
     new: str
     seeds: tuple[int, ...]
-    differences: tuple[Difference, ...]
+    differences: tuple[FigureDifference, ...]
     partings: tuple[Parting, ...]
     slots: int
-    #: Cause for which requests got nothing or no more, and how often under the old and the new policy, in all seeds.
+    #: Cause for which requests got no slot or no further slot, and how often under the old and the new policy, over all
+    #: seeds.
     refusals: tuple[tuple[str, int, int], ...] = ()
-    #: Of cells: queue, user or project, its name, and a figure under the old and the new cell, means of all seeds.
+    #: Of cells: queue, user or project, its name, and a figure under the old and the new cell, averaged over all seeds.
     cell: tuple[tuple[str, str, str, float, float], ...] = ()
-    #: What of the input had no part in the runs, in sentences.
+    #: Parts of the input that the runs did not use, in sentences.
     notes: tuple[str, ...] = ()
-    #: All seeds gave the same figures to the digits that are shown, so that they say nothing of chance.
+    #: Whether all seeds gave the same figures to the digits shown, so that they show no random variation.
     alike: bool = False
 
 
@@ -119,13 +120,13 @@ class _Trace:
     #: Slot to its policy, and machine to its configuration.
     policies: dict[str, SlotPlan]
     configs: Mapping[str, Config]
-    #: Why requests got nothing: cause to times.
+    #: Why requests got no slot: cause to count.
     refusals: Mapping[str, int]
-    #: What of the input had no part in it.
+    #: Parts of the input that the run did not use.
     notes: tuple[str, ...]
 
     def explainer(self, slot: str, width: int) -> _Explainer:
-        """Explains what the policy of a slot, or of its parent, says."""
+        """The explainer for the policy of a slot, or of its parent."""
         plan = self.policies.get(parent_of(slot) or slot)
         if plan is None:
             return _Explainer(ClassAd(), {}, width)
@@ -140,8 +141,9 @@ def compare(
     host: Host,
     width: int = 100,
     progress: Callable[[float], None] | None = None,
+    observed: tuple[Callable[[], Sink], Callable[[], Sink]] | None = None,
 ) -> Comparison:
-    """Run both under each seed. Raises LabError."""
+    """Run both under each seed; `observed` makes what takes the records of each run. Raises LabError."""
     numbers = tuple(seeds)
     pairs: list[tuple[dict[str, Any], dict[str, Any]]] = []
     found: dict[tuple[str, str], _Found] = {}
@@ -150,8 +152,9 @@ def compare(
     notes: dict[str, None] = {}
     for index, seed in enumerate(numbers):
         done = 2 * index
-        first = _run(with_seed(old, seed), host, _part(progress, done, 2 * len(numbers)))
-        second = _run(with_seed(new, seed), host, _part(progress, done + 1, 2 * len(numbers)))
+        observers = (None, None) if observed is None else (observed[0](), observed[1]())
+        first = _run(with_seed(old, seed), host, _part(progress, done, 2 * len(numbers)), observers[0])
+        second = _run(with_seed(new, seed), host, _part(progress, done + 1, 2 * len(numbers)), observers[1])
         pairs.append((first.summary, second.summary))
         notes |= dict.fromkeys((*first.notes, *second.notes))
         refused[0].update(first.refusals)
@@ -159,8 +162,8 @@ def compare(
         slots += len(first.taken.keys() | second.taken.keys())
         _count_partings(first, second, seed, found, width)
     partings = [
-        Parting(old=old_deed, new=new_deed, count=each.count, places=tuple(each.places), example=each.example)
-        for (old_deed, new_deed), each in found.items()
+        Parting(old=old_move, new=new_move, count=each.count, places=tuple(each.places), example=each.example)
+        for (old_move, new_move), each in found.items()
     ]
     differences = tuple(_difference(each, pairs) for each in FIGURES if each.compared)
     alike = len(numbers) > 1 and _are_alike(pairs)
@@ -179,7 +182,7 @@ def compare(
 
 
 def _called(request: Request) -> str:
-    """What a side of a comparison is called."""
+    """The name of a side of a comparison."""
     return ", ".join((*request.configs, *([] if request.cell is None else [request.cell])))
 
 
@@ -195,7 +198,7 @@ def _cell_figures(pairs: list[tuple[dict[str, Any], dict[str, Any]]]) -> Iterato
 
 
 def _are_alike(pairs: list[tuple[dict[str, Any], dict[str, Any]]]) -> bool:
-    """Whether the runs of each policy have the same figures under all seeds, to the digits that are shown."""
+    """Whether the runs of each policy have the same figures under all seeds, to the digits shown."""
 
     def figures(summary: dict[str, Any]) -> list[str]:
         compared = [each for each in FIGURES if each.compared and is_known(each.name, summary)]
@@ -210,17 +213,20 @@ def _part(progress: Callable[[float], None] | None, done: int, whole: int) -> Ca
     return None if progress is None else lambda share: progress((done + share) / whole)
 
 
-def _run(request: Request, host: Host, progress: Callable[[float], None] | None) -> _Trace:
+def _run(
+    request: Request, host: Host, progress: Callable[[float], None] | None, observer: Sink | None = None
+) -> _Trace:
     prepared = prepare(request, host)
     plan = prepared.plan
     taken: dict[str, list[Taken]] = {slot.name: [] for machine in plan.machines for slot in machine.slots}
 
-    def note(machine: Machine, slot: Slot, step: Step, now: float) -> None:
+    def note(machine: Machine, slot: SimulatedSlot, step: SlotStep, now: float) -> None:
         if step.transitions:
             taken.setdefault(slot.plan.name, []).extend(step.transitions)
 
     figures = CellFigures()
-    world = World(plan, sinks=() if plan.cell is None else (figures.take,), on_step=note)
+    sinks = (*(() if plan.cell is None else (figures.take,)), *(() if observer is None else (observer,)))
+    world = World(plan, sinks=sinks, on_step=note)
     outcome = world.run(progress)
     of_cell = {} if plan.cell is None else {"cell": figures.summary()}
     policies = {slot.name: slot for machine in plan.machines for slot in machine.slots}
@@ -234,7 +240,7 @@ def _run(request: Request, host: Host, progress: Callable[[float], None] | None)
     )
 
 
-def _difference(figure: Figure, pairs: list[tuple[dict[str, Any], dict[str, Any]]]) -> Difference:
+def _difference(figure: Figure, pairs: list[tuple[dict[str, Any], dict[str, Any]]]) -> FigureDifference:
     olds = [value_of(figure, old) for old, _ in pairs if is_known(figure.name, old)]
     news = [value_of(figure, new) for _, new in pairs if is_known(figure.name, new)]
     changes = [
@@ -243,14 +249,14 @@ def _difference(figure: Figure, pairs: list[tuple[dict[str, Any], dict[str, Any]
         if is_known(figure.name, old) and is_known(figure.name, new)
     ]
     if not changes:
-        return Difference(figure=figure, old=_mean(olds), new=_mean(news), change=None, margin=None)
+        return FigureDifference(figure=figure, old=_mean(olds), new=_mean(news), change=None, margin=None)
     count = len(changes)
     mean = sum(changes) / count
     margin = None
     if count > 1:
         spread = math.sqrt(sum((each - mean) ** 2 for each in changes) / (count - 1))
         margin = student_t(count - 1) * spread / math.sqrt(count)
-    return Difference(figure=figure, old=_mean(olds), new=_mean(news), change=mean, margin=margin)
+    return FigureDifference(figure=figure, old=_mean(olds), new=_mean(news), change=mean, margin=margin)
 
 
 def _mean(values: list[float]) -> float | None:
@@ -258,14 +264,14 @@ def _mean(values: list[float]) -> float | None:
 
 
 def student_t(freedom: int) -> float:
-    """The two-sided 95 % quantile of Student's t, beyond the table by the first terms of its expansion."""
+    """The two-sided 95 % quantile of Student's t, approximated by the first terms of its expansion beyond the table."""
     if freedom <= len(_T):
         return _T[freedom - 1]
     third, fifth = _Z**3, _Z**5
     return _Z + (third + _Z) / (4 * freedom) + (5 * fifth + 16 * third + 3 * _Z) / (96 * freedom**2)
 
 
-# -- partings ------------------------------------------------------------------------------------------------
+# -- divergences ------------------------------------------------------------------------------------------------
 
 
 def _count_partings(first: _Trace, second: _Trace, seed: int, found: dict[tuple[str, str], _Found], width: int) -> None:
@@ -275,7 +281,7 @@ def _count_partings(first: _Trace, second: _Trace, seed: int, found: dict[tuple[
             continue
         old, new = parting
         decided = any(each is not None and each.decisions for each in parting)
-        entry = found.setdefault((_deed(old, new), _deed(new, old)) if decided else _ELSEWHERE, _Found())
+        entry = found.setdefault((_move(old, new), _move(new, old)) if decided else _ELSEWHERE, _Found())
         entry.count += 1
         if len(entry.places) < PLACES_MAX:
             at = min(each.at for each in parting if each is not None)
@@ -286,7 +292,7 @@ def _count_partings(first: _Trace, second: _Trace, seed: int, found: dict[tuple[
 
 
 def _parting(olds: list[Taken], news: list[Taken]) -> tuple[Taken | None, Taken | None] | None:
-    """Where two histories of a slot part: what each did then, None for one that did nothing."""
+    """Where two histories of a slot diverge: what each did then, None for one that did nothing."""
     for index in range(max(len(olds), len(news))):
         old = olds[index] if index < len(olds) else None
         new = news[index] if index < len(news) else None
@@ -299,7 +305,7 @@ def _parting(olds: list[Taken], news: list[Taken]) -> tuple[Taken | None, Taken 
     return None
 
 
-def _deed(taken: Taken | None, other: Taken | None) -> str:
+def _move(taken: Taken | None, other: Taken | None) -> str:
     if taken is None:
         assert other is not None
         return f"stays in {other.source}"
@@ -310,7 +316,7 @@ def _example(
     slot: str, seed: int, old: Taken | None, new: Taken | None, explainers: tuple[_Explainer, _Explainer]
 ) -> str:
     at = min(each.at for each in (old, new) if each is not None)
-    lines = [f"for instance {slot}, seed {seed}, at {shown(at - BEGINNING)}"]
+    lines = [f"for example {slot}, seed {seed}, at {shown(at - BEGINNING)}"]
     decided = next((each.decision for each in (old, new) if each is not None and each.decision is not None), None)
     for word, taken, explainer in (("old", old, explainers[0]), ("new", new, explainers[1])):
         decision = taken.decision if taken is not None else None
@@ -320,7 +326,7 @@ def _example(
 
 @dataclass(frozen=True, slots=True)
 class _Explainer:
-    """Explains what one policy says, with the places where it is set."""
+    """Explains evaluations of one policy, with the places where it is set."""
 
     policy: ClassAd
     origins: Mapping[str, Origin]
@@ -333,7 +339,8 @@ class _Explainer:
         return self._lines(word, decision, decision.expression, decision.value, decision.my)
 
     def asked(self, word: str, decided: Decision | None) -> list[str]:
-        """What the policy that took no decision says to the same question: up to there both histories are the same."""
+        """How the policy that took no decision evaluates the same expression: up to there both histories are the
+        same."""
         if decided is None:
             return []
         found = self.policy.cell(fold(decided.name))

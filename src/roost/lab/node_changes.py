@@ -1,11 +1,11 @@
-"""What DAGs and their nodes do over time: the same values in the simulation and on real daemons."""
+"""Changes of DAGs and their nodes over time: the same values in the simulation and on real daemons."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
 from roost.base.records import dataclass
-from roost.dag.run import Taken
+from roost.dag.run import NodeTransition
 from roost.dag.states import RunStatus
 
 
@@ -24,8 +24,8 @@ class NodeChange:
         return self.what
 
 
-def node_changes(dag: str, taken: Iterable[Taken], at: float) -> Iterator[NodeChange]:
-    """The changes that rows, which nodes of a DAG have taken, make."""
+def node_changes(dag: str, taken: Iterable[NodeTransition], at: float) -> Iterator[NodeChange]:
+    """The changes for rows that nodes of a DAG have taken."""
     for each in taken:
         row = each.row
         way = f"{row.source.name.lower()} → {row.target.name.lower()}"
@@ -33,7 +33,7 @@ def node_changes(dag: str, taken: Iterable[Taken], at: float) -> Iterator[NodeCh
 
 
 def ended_as(status: RunStatus, exit_code: int) -> str:
-    """What has become of a DAG that has ended."""
+    """The result of a DAG that has ended."""
     return "removed" if status is RunStatus.REMOVED else "failed" if exit_code else "done"
 
 

@@ -1,4 +1,4 @@
-"""A line on a terminal that says how far something long is; nothing where stderr is not a terminal."""
+"""A progress line on the terminal; nothing if stderr is not a terminal."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import sys
 import time
 from typing import Final
 
-#: Shortest time between two drawings, s.
+#: Shortest time between two updates, s.
 _GAP_S: Final = 0.1
-#: Characters of the bar where there is room.
+#: Length of the bar if there is room, characters.
 _BAR: Final = 40
 
 
@@ -21,7 +21,7 @@ class ProgressLine:
         self._drawn = 0
 
     def show(self, share: float, text: str, columns: int = 100) -> None:
-        """So much is done, from 0 to 1; `text` says more, and is cut to fit into so many columns."""
+        """Show the completed share, from 0 to 1; `text` has details, and is truncated to fit the columns."""
         now = time.monotonic()
         if not self.visible or (now - self._at < _GAP_S and share < 1):
             return
@@ -34,14 +34,14 @@ class ProgressLine:
         self._drawn = len(line)
 
     def clear(self) -> None:
-        """Make room for other lines."""
+        """Erase the line so that others can be printed."""
         if self._drawn:
             sys.stderr.write("\r" + " " * self._drawn + "\r")
             sys.stderr.flush()
             self._drawn = 0
 
     def keep(self) -> None:
-        """Leave it as it stands; what comes is below it."""
+        """Keep the line; later output appears below it."""
         if self._drawn:
             sys.stderr.write("\n")
             sys.stderr.flush()

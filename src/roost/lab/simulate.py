@@ -1,7 +1,7 @@
 """`roost lab simulate`: a policy, machines and a workload in; timelines, records, figures and a report out.
 
-Into the output directory go ``records.jsonl`` (everything that happened, one JSON object per line), ``summary.json``
-(the figures, the digest, and the command that repeats the run), ``report.html``, and where matplotlib is installed
+The output directory gets ``records.jsonl`` (everything that happened, one JSON object per line), ``summary.json``
+(the figures, the digest, and the command that repeats the run), ``report.html``, and, if matplotlib is installed,
 ``timeline.png`` and ``metrics.png``.
 """
 
@@ -23,8 +23,9 @@ from roost.gridengine.pool.lacking import not_carried_out
 from roost.lab.inputs.cell import read_cell_directory
 from roost.lab.inputs.cell_jobs import in_cell
 from roost.lab.inputs.pool_file import NOT_RECORDED, Group, read_pool
+from roost.lab.inputs.recorded_pool import RecordedPool
 from roost.lab.inputs.text_file import read_text
-from roost.lab.inputs.workloads import read_jobs, renumbered
+from roost.lab.inputs.workloads import jobs_of, read_jobs, renumbered
 from roost.lab.machines import Hardware, LabError, Pattern, load_config, make_pattern
 from roost.lab.policy_check import not_acted_on, refuse_unreadable
 from roost.lab.report.cell_figures import CellFigures
@@ -44,13 +45,13 @@ from roost.sim.machine.plan import MachinePlan
 from roost.sim.queue.local_jobs import local_machine_plan, runs_locally
 from roost.sim.world import BEGINNING, Outcome, Plan, World
 
-#: Machines where nothing else is said.
+#: Default number of machines.
 MACHINES: Final = 20
 #: Memory of a host of a cell for each slot, MB.
 MEMORY_MB_PER_SLOT: Final = 2048
-#: Jobs where nothing else is said: so many a machine and day.
+#: Default number of jobs per machine and day.
 JOBS_PER_MACHINE_DAY: Final = 3
-#: Generated jobs at most: each takes a kilobyte or two of memory.
+#: Most generated jobs: each takes a kilobyte or two of memory.
 JOBS_MAX: Final = 2_000_000
 
 
@@ -59,13 +60,13 @@ class Request:
     """What is to be simulated."""
 
     configs: tuple[str, ...]
-    #: The directory of a Grid Engine cell that the pool runs by; None where there is none.
+    #: The directory of the pool's Grid Engine cell; None if there is none.
     cell: str | None = None
-    #: The parallel environment of recorded jobs that have several cores; "" for none.
+    #: The parallel environment for recorded jobs with several cores; "" for none.
     environment: str = ""
-    #: A pool file; None where the next four say what there is.
+    #: A pool file; None if the next four fields describe the machines.
     pool: str | None = None
-    #: None for 20, or as many as the owners' file has.
+    #: None for 20, or as many as in the owners' file.
     machines: int | None = None
     hardware: Hardware = Hardware()
     #: A recorded trace of owners; None for generated ones.
@@ -79,10 +80,12 @@ class Request:
     jobs: int | None = None
     faults: Faults = Faults()
     exhaustive: bool = False
+    #: A pool that is there, which has the machines and jobs instead of all that is said above; None for none.
+    recorded: RecordedPool | None = None
 
     @property
     def command(self) -> str:
-        """The line that repeats the run."""
+        """The command line that repeats the run."""
         words = ["roost", "lab", "simulate", *(word for path in self.configs for word in ("--config", path))]
         words += ["--cell", self.cell] if self.cell is not None else []
         words += ["--pe", self.environment] if self.environment else []
@@ -106,7 +109,9 @@ class Request:
 
     @property
     def groups(self) -> tuple[Group, ...]:
-        """The machines; the hosts of a cell are made one by one. Raises LabError, OSError."""
+        """The machines; the hosts of a cell are one group each. Raises LabError, OSError."""
+        if self.recorded is not None:
+            return self.recorded.groups
         if self.pool is not None:
             return read_pool(Path(self.pool))
         recorded = self.owners is not None and self.owners not in NOT_RECORDED
@@ -121,17 +126,17 @@ def plan_of(request: Request, host: Host) -> Plan:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A run that can begin."""
+    """A run that is ready to start."""
 
     plan: Plan
-    #: What of the input has no part in it, in sentences.
+    #: Parts of the input that it does not use, in sentences.
     notes: tuple[str, ...]
     #: Machine to its configuration.
     configs: Mapping[str, Config]
 
 
 def prepare(request: Request, host: Host) -> Prepared:
-    """The plan of a run, and what is left out of it. Raises LabError, OSError."""
+    """The plan of a run, and what it leaves out. Raises LabError, OSError."""
     machines: list[MachinePlan] = []
     patterns: list[Pattern] = []
     loaded: dict[str, Config] = {}
@@ -170,7 +175,7 @@ def prepare(request: Request, host: Host) -> Prepared:
         exhaustive=request.exhaustive,
         beside=local_machine_plan(patterns[0].config, BEGINNING) if runs_locally(tuple(jobs)) else None,
     )
-    lacking = () if cell is None else (f"pools do not carry this out yet: {each}" for each in not_carried_out(cell))
+    lacking = () if cell is None else (f"not yet supported by pools: {each}" for each in not_carried_out(cell))
     return Prepared(plan, (*notes, *lacking, *(() if cell else _too_large(plan))), loaded)
 
 
@@ -180,55 +185,55 @@ def _hosts(request: Request, cell: Cell) -> Iterator[Group]:
     for one in resolve(cell):
         slots[one.host] += one.settings.slots
     if not slots:
-        raise LabError(f"{request.cell}: no queue of the cell has a host")
+        raise LabError(f"{request.cell}: no queue of the cell has hosts")
     for host, count in slots.items():
         hardware = replace(request.hardware, cpus=max(1, count), memory_mb=max(1, count) * MEMORY_MB_PER_SLOT)
         yield Group(name=host, count=1, hardware=hardware, owners="nobody")
 
 
 def _too_large(plan: Plan) -> Iterator[str]:
-    """A word on jobs that can never run because they ask for more cores than any slot has."""
+    """A note on jobs that can never run because they request more cores than any slot has."""
     most = max(slot.cpus for machine in plan.machines for slot in machine.slots)
     jobs = [job.ad for job in plan.jobs if not is_local(job.ad)]
     asked = [cpus for ad in jobs if isinstance(cpus := ad.eval("RequestCpus"), int) and cpus > most]
     if asked:
         yield (
-            f"too large: {len(asked):,} of {len(plan.jobs):,} jobs, which ask for up to {max(asked):,} cores, where no "
-            f"slot has more than {most:,}; larger machines are made with --cpus or a pool file"
+            f"too large: {len(asked):,} of {len(plan.jobs):,} jobs, which request up to {max(asked):,} cores, "
+            f"but no slot has more than {most:,}; use --cpus or a pool file to get larger machines"
         )
 
 
 def _check_count(request: Request) -> None:
-    """Before anything is made: more jobs than fit into memory are refused."""
+    """Refuse more jobs than fit into memory before any is created."""
     count = request.jobs
-    if count is None and not request.workload:
+    if count is None and not request.workload and request.recorded is None:
         count = round(sum(group.count or 0 for group in request.groups) * request.days * JOBS_PER_MACHINE_DAY)
     if count is not None and count > JOBS_MAX:
-        raise LabError(f"{count:,} jobs are more than {JOBS_MAX:,}; give --count, or fewer machines or days")
+        raise LabError(f"{count:,} jobs exceed {JOBS_MAX:,}; use --count, or fewer machines or days")
 
 
 def _check_names(request: Request, machines: Sequence[MachinePlan]) -> None:
     where = request.pool or request.owners or "the pool"
     if not machines:
-        raise LabError(f"{where}: there is no machine in it")
+        raise LabError(f"{where}: it contains no machines")
     if not any(machine.slots for machine in machines):
         raise LabError(f"{', '.join(request.configs)}: no machine has a slot; set NUM_SLOTS to 1 or more")
     counts = Counter(machine.name for machine in machines)
     name, count = counts.most_common(1)[0]
     if count > 1:
-        raise LabError(f"{where}: {count} machines have the name {name!r}; each needs its own")
+        raise LabError(f"{where}: {count} machines have the name {name!r}; names must be unique")
 
 
 def _machines(request: Request, group: Group, pattern: Pattern) -> Iterator[MachinePlan]:
     owners = _recorded(group)
-    names = list(owners) if owners is not None else []
+    names = list(owners) if owners is not None else list(group.names)
     count = len(names) if group.count is None else group.count
     width = len(str(max(0, count - 1)))
     for index in range(count):
         name = names[index] if index < len(names) else f"{group.name}{index:0{width}}"
         if request.cell is not None and request.pool is None:
             name = group.name
-        # The group called m is the only one there was once: its streams have no name.
+        # The streams of group m have no name, for compatibility with results from when it was the only group.
         key = index if group.name == "m" else f"{group.name}{index}"
         if owners is not None:
             owner = owners.get(name, NOBODY)
@@ -254,13 +259,14 @@ def _jobs(
 
 
 def _workload(request: Request, machines: Sequence[MachinePlan], config: Config, notes: list[str]) -> Sequence[Job]:
+    if request.recorded is not None:
+        return _recorded_jobs(request.recorded, machines, notes)
     if not request.workload:
         chance = stream(request.seed, "jobs")
         count = round(len(machines) * request.days * JOBS_PER_MACHINE_DAY) if request.jobs is None else request.jobs
         return generated(chance, request.mix, count, BEGINNING, request.days)
     end = BEGINNING + request.days * 86_400
-    policies = {id(slot.policy): slot.policy.expressions for machine in machines for slot in machine.slots}
-    asked = " ".join(dict.fromkeys(str(policy) for policy in policies.values()))
+    asked = _asked_of_jobs(machines)
     read = [
         read_jobs(Path(path), BEGINNING, asked, config, in_cell=request.cell is not None) for path in request.workload
     ]
@@ -269,16 +275,33 @@ def _workload(request: Request, machines: Sequence[MachinePlan], config: Config,
     jobs = renumbered(each.jobs for each in read) if len(read) > 1 else list(read[0].jobs)
     found = [job for job in jobs if job.submitted_at < end]
     if never := sum(each.never_ran for each in read):
-        notes.append(f"left out: {never:,} of {len(jobs) + never:,} jobs, which are recorded but never ran")
+        notes.append(f"skipped: {never:,} of {len(jobs) + never:,} jobs, which are recorded but never ran")
     if late := len(jobs) - len(found):
-        notes.append(f"left out: {late:,} of {len(jobs):,} jobs, which come after the end; --days is {request.days:g}")
+        notes.append(
+            f"skipped: {late:,} of {len(jobs):,} jobs, which would be submitted after the end; --days is "
+            f"{request.days:g}"
+        )
     if not found:
         raise LabError(f"{', '.join(request.workload)}: no job is submitted within {request.days:g} days")
     return found
 
 
+def _asked_of_jobs(machines: Sequence[MachinePlan]) -> str:
+    """The text of all that machines ask of jobs."""
+    policies = {id(slot.policy): slot.policy.expressions for machine in machines for slot in machine.slots}
+    return " ".join(dict.fromkeys(str(policy) for policy in policies.values()))
+
+
+def _recorded_jobs(pool: RecordedPool, machines: Sequence[MachinePlan], notes: list[str]) -> Sequence[Job]:
+    notes += pool.notes
+    jobs = jobs_of(([ad] for ad in pool.jobs), BEGINNING, "the history of the pool", _asked_of_jobs(machines))
+    if not jobs:
+        raise LabError("no job was submitted to the pool in this time and ran: there is nothing to simulate")
+    return jobs
+
+
 def refused(world: World) -> tuple[str, ...]:
-    """Which jobs the queue of a run did not take, and why, in sentences."""
+    """The jobs that the queue of a run refused, and why, in sentences."""
     reasons: dict[str, list[str]] = {}
     for name, text in world.queue.refused.items():
         reasons.setdefault(text, []).append(name)
@@ -290,12 +313,12 @@ def refused(world: World) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """What a simulation left."""
+    """The result of a simulation."""
 
     request: Request
     outcome: Outcome
     files: tuple[Path, ...]
-    #: What of the input had no part in it, in sentences.
+    #: Parts of the input that it did not use, in sentences.
     notes: tuple[str, ...] = ()
 
 
@@ -339,29 +362,30 @@ def simulate(request: Request, host: Host, out: Path, progress: Callable[[float]
 
 
 def _cores_of(machines: Mapping[str, Machine], slot: str) -> float:
-    """Cores of a dynamic slot that has just been made."""
+    """Cores of a dynamic slot that was just created."""
     there = machines[slot.partition("@")[2]].slots
     return next((float(each.plan.cpus) for each in there if each.plan.name == slot), 1.0)
 
 
-#: Results beside the records, which are written from the beginning on.
+#: Results other than the records, which are written from the beginning.
 _RESULTS: Final = ("summary.json", "report.html", "timeline.png", "metrics.png")
 
 
 def _make_directory(out: Path) -> None:
-    """Called before the run, so that a directory that cannot be written costs no run; what an earlier run left goes."""
+    """Create the directory before the run, so that an unwritable one does not waste a run; results of an earlier run
+    are removed."""
     try:
         out.mkdir(parents=True, exist_ok=True)
         for name in _RESULTS:
             (out / name).unlink(missing_ok=True)
     except FileExistsError:
-        raise LabError(f"{out}: this is a file, and the results need a directory; give --out another name") from None
+        raise LabError(f"{out}: this is a file, but the results need a directory; use another name for --out") from None
     except OSError as error:
-        raise LabError(f"{out}: the directory cannot be made: {error.strerror}; give --out another name") from None
+        raise LabError(f"{out}: cannot create the directory: {error.strerror}; use another name for --out") from None
 
 
 def _presence(plan: Plan) -> dict[str, list[tuple[float, float]]]:
-    """When keys are pressed, by slot, s since the beginning."""
+    """Intervals of keyboard use by slot, s since the beginning."""
     end_s = plan.days * 86_400
     found = {}
     for machine in plan.machines:
@@ -372,5 +396,5 @@ def _presence(plan: Plan) -> dict[str, list[tuple[float, float]]]:
 
 
 def with_seed(request: Request, seed: int) -> Request:
-    """The same with another seed."""
+    """The same request with another seed."""
     return replace(request, seed=seed)

@@ -1,8 +1,8 @@
-"""A decision, for the record: who made it, when, about what, by which expression of which configuration.
+"""Audit records of decisions: who decided what, when, and by which expression of which configuration.
 
-A record is made where the decision is, by the core that takes it. Its id names the decision: the same decision said
-again, by a message that was sent twice or by a cycle that comes to the same, is the same record, and takes the place
-of what was known of it. What is decided about very many at once is one record that counts them and names some.
+The core that decides makes the record. Its id identifies the decision: the same decision reported again, by a duplicate
+message or by a cycle with the same result, is the same record and replaces the earlier version. A decision about very
+many jobs or slots is one record that counts them and names some.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from typing import Final
 from roost.base.records import dataclass, field
 from roost.base.structs import Struct
 
-#: Names of those that a record counts.
+#: Most sample names in a record.
 SAMPLES_MAX: Final = 20
-#: Characters of a text; what is longer is cut.
+#: Longest text, characters; longer ones are truncated.
 TEXT_MAX: Final = 2_000
 
 
 class AuditKind(StrEnum):
-    """What kind of decision it was."""
+    """The kind of a decision."""
 
     #: The pool's policy kept an ad out of matchmaking.
     DISCARD = "discard"
@@ -30,30 +30,30 @@ class AuditKind(StrEnum):
     VETO = "veto"
     #: One of its expressions was ERROR.
     POLICY_ERROR = "policy-error"
-    #: A match that NEGOTIATOR_PE_AUDIT_EXPR wants on record.
+    #: A match that NEGOTIATOR_PE_AUDIT_EXPR selects for auditing.
     MATCH = "match"
     #: The matchmaker gave a slot in use to another user.
     PREEMPTION = "preemption"
-    #: A machine gets rid of a job.
+    #: A machine evicts a job.
     EVICTION = "eviction"
     HOLD = "hold"
     RELEASE = "release"
     REMOVAL = "removal"
-    #: A machine is drained, or not any more.
+    #: A drain of a machine begins or ends.
     DRAIN = "drain"
     #: Anything else that a user ordered.
     COMMAND = "command"
-    #: A daemon works with another configuration.
+    #: A daemon has adopted another configuration.
     CONFIGURATION = "configuration"
 
 
 class Effect(StrEnum):
-    """What came of it."""
+    """The outcome of a decision."""
 
     DONE = "done"
-    #: The user was not allowed to, or it could not be done.
+    #: The user lacked permission, or it was not possible.
     REFUSED = "refused"
-    #: Only noted: what a policy that is not enforced would have done.
+    #: Only logged: what an unenforced policy would have done.
     WOULD_DISCARD = "would-discard"
     WOULD_ADMIT = "would-admit"
     WOULD_PREVENT = "would-prevent"
@@ -62,7 +62,7 @@ class Effect(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """Where an expression came from."""
+    """An expression and where it was set."""
 
     text: str
     #: ``file:line``; "" where it was not configured.
@@ -71,7 +71,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InForce:
-    """What a core works by, as far as its records say it."""
+    """The configuration in force, as its records refer to it."""
 
     #: Digest of the configuration.
     configuration: str = ""
@@ -79,12 +79,12 @@ class InForce:
     sources: Mapping[str, Source] = field(default_factory=lambda: MappingProxyType({}))
 
     def of(self, knob: str) -> Source:
-        """The source of a knob, empty if it is not known."""
+        """The source of a knob, empty if unknown."""
         return self.sources.get(knob, _NOWHERE)
 
 
 _NOWHERE: Final = Source(text="")
-#: Of a core that was told nothing.
+#: The default for a core without this information.
 NOTHING_KNOWN: Final = InForce()
 
 
@@ -92,17 +92,17 @@ _NOTHING_SET: Final[dict[str, str]] = {}
 
 
 class Detail(Struct):
-    """What there is to say of some decisions only; what is empty does not apply."""
+    """Details that apply to some decisions only; empty ones do not apply."""
 
-    #: Of an eviction: the program of a fetched job that goes, or of the one that it goes for.
+    #: Of an eviction: the program of the evicted fetched job, or of the fetched job that displaces it.
     fetched: str = ""
     for_: str = ""
-    #: Of a match of a request of several jobs, of which the queue chose one: the first of them, and how many they were.
+    #: Of a match of a request with several jobs, one of which the queue chose: the first job, and their number.
     like: str = ""
     among: int = 0
-    #: Of what goes on: in how many cycles it was met.
+    #: Of a recurring cause: the number of cycles in which it occurred.
     cycles: int = 0
-    #: Of a configuration: where it was read, and name to its new text with the place, "" for one that is gone.
+    #: Of a configuration: where it was read, and name to its new text with the place, "" for a removed one.
     sources: tuple[str, ...] = ()
     set: dict[str, str] = _NOTHING_SET
 
@@ -116,15 +116,15 @@ class AuditRecord(Struct):
     #: Unique among the records of the daemon that made it.
     id: str
     kind: AuditKind
-    #: When it was taken, and when it was seen to be in force last, epoch s.
+    #: When the decision was made, and when it last applied, epoch s.
     at: float
     until: float
     effect: Effect = Effect.DONE
     #: The user who ordered it; "" where a policy decided.
     actor: str = ""
-    #: Whose job it is about, or who would have got the slot.
+    #: The user whose job it concerns, or who would have got the slot.
     user: str = ""
-    #: Whose loss it was; "" for nobody's.
+    #: The user who lost by it; "" for none.
     loser: str = ""
     machine: str = ""
     slot: str = ""
@@ -133,14 +133,14 @@ class AuditRecord(Struct):
     request: str = ""
     #: The id of the request that submitted the job, or the jobs.
     submission: str = ""
-    #: Knob or attribute whose expression decided; "" where none did.
+    #: Knob or attribute whose expression decided; "" if none did.
     knob: str = ""
     expression: str = ""
     place: str = ""
     #: Digest of the configuration that was in force.
     configuration: str = ""
     reason: str = ""
-    #: How many ads, matches or jobs; where it went on, the most at one time.
+    #: How many ads, matches or jobs; for a recurring cause, the maximum at one time.
     count: int = 1
     #: Some of them.
     samples: tuple[str, ...] = ()
@@ -150,12 +150,12 @@ class AuditRecord(Struct):
 
 
 def clipped(text: str) -> str:
-    """A text that is short enough for a record."""
+    """The text, truncated to TEXT_MAX."""
     return text if len(text) <= TEXT_MAX else text[: TEXT_MAX - 1] + "\N{HORIZONTAL ELLIPSIS}"
 
 
 def some(names: Iterable[str]) -> tuple[str, ...]:
-    """The first of some names."""
+    """The first names, at most SAMPLES_MAX."""
     found: list[str] = []
     for name in names:
         if len(found) == SAMPLES_MAX:

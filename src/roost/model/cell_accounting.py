@@ -1,4 +1,4 @@
-"""An ended run of a job in a Grid Engine cell, as accounting tells of it.
+"""An ended run of a job in a Grid Engine cell, as recorded by accounting.
 
 Source: accounting(5). The order of the fields is that of the accounting file, the names are those of `qacct -j`.
 """
@@ -10,9 +10,12 @@ from typing import Final
 
 from roost.base.records import dataclass, field
 
-#: Attribute of a job's ad: what the program of its last run used, an ad by the names of getrusage(2).
+#: Attribute of a job's ad: the resources that the program of its last run used, an ad with the names of getrusage(2).
 RESOURCES_USED: Final = "CellResourcesUsed"
-#: The names of getrusage(2) that accounting has, in its order.
+#: Attribute of a job's ad: the usage of a continuing run already written to the reporting file, an ad with Run, At,
+#: cpu, mem and io.
+MIDNIGHT: Final = "CellMidnight"
+#: The names of getrusage(2) in the accounting file, in its order.
 RESOURCES: Final = (
     "ru_utime", "ru_stime", "ru_maxrss", "ru_ixrss", "ru_ismrss", "ru_idrss", "ru_isrss", "ru_minflt", "ru_majflt",
     "ru_nswap", "ru_inblock", "ru_oublock", "ru_msgsnd", "ru_msgrcv", "ru_nsignals", "ru_nvcsw", "ru_nivcsw",
@@ -20,13 +23,13 @@ RESOURCES: Final = (
 NONE: Final = "NONE"
 #: The account of a job without `-A`.
 ACCOUNT: Final = "sge"
-#: The department of a user whom no list of users has as a member of one.
+#: The department of a user whom no user list assigns to one.
 DEPARTMENT: Final = "defaultdepartment"
 #: ``failed`` of a run whose machine has lost it: it has no record of how the program ended.
 UNOBSERVED: Final = 19
 #: ``failed`` of a run after which the job migrates to another machine.
 MIGRATING: Final = 24
-#: ``failed`` of a run that is over because the job is to be run again.
+#: ``failed`` of a run that ended because the job was rescheduled.
 RESCHEDULED: Final = 25
 #: ``failed`` of a run whose program was ended by a signal.
 SIGNALLED: Final = 100
@@ -34,7 +37,7 @@ SIGNALLED: Final = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskUse:
-    """A slave task of a parallel job that has ended, and what it used."""
+    """An ended slave task of a parallel job, and its resource usage."""
 
     #: Number and host, as ``1.node2``.
     name: str
@@ -53,7 +56,7 @@ class TaskUse:
     io: float = 0.0
     #: Largest virtual memory, bytes.
     maxvmem: float = 0.0
-    #: By the names of getrusage(2).
+    #: Keyed by the names of getrusage(2).
     resources: Mapping[str, float] = field(default_factory=dict)
 
 
@@ -70,7 +73,7 @@ class AccountingRecord:
     account: str = ACCOUNT
     #: nice value of the queue
     priority: int = 0
-    #: Epoch s. Of a run after another one: since when the job waited again.
+    #: Epoch s. For a rerun: when the job became pending again.
     submitted: int = 0
     #: Epoch s; 0 for a run whose program was not started.
     started: int = 0
@@ -78,7 +81,7 @@ class AccountingRecord:
     failed: int = 0
     exit_status: int = 0
     wallclock_s: int = 0
-    #: By the names of `RESOURCES`; a missing one is 0.
+    #: Keyed by the names of `RESOURCES`; missing ones are 0.
     resources: Mapping[str, float] = field(default_factory=dict)
     project: str = NONE
     department: str = DEPARTMENT
@@ -91,7 +94,7 @@ class AccountingRecord:
     mem: float = 0.0
     #: GiB
     io: float = 0.0
-    #: what it asked for, as options of `qsub`
+    #: its requests, as options of `qsub`
     category: str = NONE
     #: s
     io_wait: float = 0.0
@@ -99,6 +102,6 @@ class AccountingRecord:
     part: str = NONE
     #: bytes
     maxvmem: float = 0.0
-    #: number of the advance reservation and when that was made; 0 for none
+    #: number of the advance reservation and its creation time; 0 for none
     reservation: int = 0
     reserved_at: int = 0

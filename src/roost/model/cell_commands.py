@@ -1,4 +1,4 @@
-"""The names of Grid Engine's commands that Roost has."""
+"""The names of the Grid Engine commands that Roost provides."""
 
 from __future__ import annotations
 

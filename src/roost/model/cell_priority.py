@@ -1,4 +1,4 @@
-"""The priority of a job in a scheduling run of a Grid Engine cell, and what it is made of."""
+"""The priority of a job in a scheduling run of a Grid Engine cell, and its components."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 
 class Priority(NamedTuple):
-    """A job's priority and what it is made of, as `qstat -pri` and `qstat -urg` show it."""
+    """A job's priority and its components, as `qstat -pri` and `qstat -urg` show it."""
 
     priority: float
     #: `qsub -p`, urgency and tickets, each from 0 to 1
@@ -23,9 +23,9 @@ class Priority(NamedTuple):
 
     @property
     def urgency(self) -> float:
-        """The sum that the share is made from."""
+        """The urgency, before normalization."""
         return self.resources + self.waiting + self.deadline
 
 
-#: That of a job that no run has seen.
+#: The priority of a job that no run has seen.
 NO_PRIORITY: Final = Priority(*[0.0] * len(Priority._fields))

@@ -1,41 +1,52 @@
-"""What a Grid Engine cell's reporting file tells: the life of jobs, ended runs, advance reservations.
+"""Records of a Grid Engine cell's reporting file: the life of jobs, ended runs, advance reservations.
 
 Source: reporting(5), and what Grid Engine 8.1.9 writes.
 """
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple, TypeAlias
+from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from roost.base.records import dataclass
+from roost.classad import ClassAd
 from roost.model.cell_accounting import ACCOUNT, AccountingRecord
 
-#: In whose name things happen that no user asked for.
+#: The user name for actions that no user requested.
 MASTER: Final = "master"
 EXECUTION_DAEMON: Final = "execution daemon"
 SCHEDULER: Final = "scheduler"
-#: Of all tasks of a job.
+#: Stands for all tasks of a job.
 ALL_TASKS: Final = -1
 #: The priority of `-p 0`.
 BASE_PRIORITY: Final = 1024
 
 
+class Bookings(Protocol):
+    """Reports consumables as jobs take and release them (`roost.gridengine.pool.reporting`)."""
+
+    def lines(self, task: ClassAd, others: Iterable[ClassAd], at: int, *, begins: bool) -> Iterator[PlainReport]:
+        """The lines for a job that begins or ends, given what the others have."""
+
+
 class Reporting(NamedTuple):
-    """What a cell wants to be told of."""
+    """What a cell wants reported."""
 
     #: The machine of the queue.
     host: str
-    #: Beside submissions and ended runs what happens to jobs.
+    #: Whether job events are reported, in addition to submissions and ended runs.
     joblog: bool
+    #: None if consumables are not reported.
+    bookings: Bookings | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobReport:
-    """Something that happened to a job, or to a task of it."""
+    """An event of a job, or of one of its tasks."""
 
     #: Epoch s.
     at: int
-    #: "" for `new_job`, else the event of `job_log`.
+    #: "" for `new_job`, otherwise the event of `job_log`.
     event: str = ""
     job: int
     task: int = ALL_TASKS
@@ -66,7 +77,7 @@ class RunReport:
 
 
 class PlainReport(NamedTuple):
-    """A line that is known by its fields."""
+    """A line given by its fields."""
 
     #: Epoch s.
     at: int

@@ -1,4 +1,4 @@
-"""Advance reservations of a Grid Engine cell: resources for a time, for the jobs that ask for the reservation."""
+"""Advance reservations of a Grid Engine cell: resources for an interval, for the jobs that request the reservation."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Final
 
 from roost.base.structs import Count, Struct
 
-#: The highest number; after it the lowest one that is free comes.
+#: The highest number; after it, the lowest free one is used.
 NUMBER_MAX: Final = 9_999_999
-#: In whose name jobs of a reservation that is over are removed.
+#: The actor that removes jobs of a reservation that is over.
 ACTOR: Final = "reservations"
-#: `-A` where none is given.
+#: The default of `-A`.
 ACCOUNT: Final = "sge"
 
 
@@ -23,9 +23,9 @@ class Granted(Struct):
 
 
 class AdvanceReservation(Struct):
-    """An advance reservation as it was granted. Times are epoch s, the end is not included."""
+    """An advance reservation as granted. Times are epoch s; the end is exclusive."""
 
-    #: 0 until the queue has given it one.
+    #: 0 until the queue assigns one.
     number: Count
     #: Without its domain.
     owner: str
@@ -37,25 +37,25 @@ class AdvanceReservation(Struct):
     name: str = ""
     group: str = ""
     account: str = ACCOUNT
-    #: What was asked for, in the form of the options of `qrsub`: `-l`, `-q`, `-masterq`, `-pe`, `-ckpt`.
+    #: The requests, in the form of the options of `qrsub`: `-l`, `-q`, `-masterq`, `-pe`, `-ckpt`.
     resources: str = ""
     queues: str = ""
     master_queues: str = ""
     parallel: str = ""
     checkpoint: str = ""
-    #: Queues had to be interactive (`-now y`).
+    #: Whether queues had to be interactive (`-now y`).
     interactive: bool = False
     #: The parallel environment that it got; "" for none.
     environment: str = ""
     #: Who may use it: users, and user lists as ``@name``; empty for the owner.
     users: tuple[str, ...] = ()
-    #: `-he y`: no job of it starts while one of its queue instances is in trouble.
+    #: `-he y`: none of its jobs starts while one of its queue instances is in error.
     hard_errors: bool = False
     mail_options: str = ""
     mail_list: str = ""
-    #: It has been deleted, and goes as soon as its jobs have left.
+    #: Whether it has been deleted and disappears as soon as its jobs have left.
     deleted: bool = False
-    #: Its time has come.
+    #: Whether its start time has been reached.
     begun: bool = False
 
     @property
@@ -65,7 +65,7 @@ class AdvanceReservation(Struct):
 
     @property
     def pairs(self) -> tuple[tuple[str, int], ...]:
-        """What is granted, as pairs of queue instance and slots."""
+        """The grants as pairs of queue instance and slots."""
         return tuple((each.instance, each.slots) for each in self.grants)
 
     @property
@@ -75,5 +75,5 @@ class AdvanceReservation(Struct):
 
 
 def digest_names(reservations: Iterable[AdvanceReservation]) -> dict[str, str]:
-    """What tells reservations from others: a name for each, with letters for what happened to it."""
+    """Names that identify the state of reservations: one for each, with letters for its state."""
     return {f"advance reservation {one.number}": "r" * one.begun + "d" * one.deleted for one in reservations}

@@ -1,16 +1,16 @@
 """Claims: a slot held by a queue, or by work that a hook fetched, for one job after another.
 
-`ClaimRequest` is what was asked for, `Claim` what the slot keeps, `Activation` the one job that runs now. A slot always
+`ClaimRequest` is the request, `Claim` the slot's state, `Activation` the one job that runs now. A slot always
 has one claim: while the slot is unclaimed, that is only the id under which it may be requested.
 
-The ads in here are shared, never changed: an update makes a new one.
+The ads in here are shared and never modified: an update creates a new one.
 """
 
 from __future__ import annotations
 
 from enum import StrEnum
 
-from roost.base.records import dataclass
+from roost.base.fast_records import record
 from roost.classad import ClassAd
 from roost.model.identifiers import ClaimId
 from roost.model.reasons import VacateReason
@@ -24,62 +24,62 @@ class ClaimKind(StrEnum):
     FETCHED = "fetched"
 
 
-class Standing(StrEnum):
-    """What a machine says of a run that could be suspended or continued."""
+class RunStanding(StrEnum):
+    """A machine's report on whether a run is suspended."""
 
     RUNNING = "running"
     #: The machine's policy or a cell suspends it.
     SUSPENDED = "suspended"
-    #: A command does, whatever else suspends it too.
+    #: A command suspends it, whatever else does, too.
     SUSPENDED_BY_COMMAND = "suspended by command"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class ClaimRequest:
     """A request for a slot: by whom and for which job."""
 
     job_ad: ClassAd
     kind: ClaimKind = ClaimKind.SCHEDD
-    #: Where the queue is reached; "" for fetched work.
+    #: Address of the queue; "" for fetched work.
     schedd: str = ""
     #: The queue's machine, published as ClientMachine; "" if unknown.
     client_machine: str = ""
-    #: How often the queue says that it is alive, s.
+    #: Heartbeat interval of the queue, s.
     alive_interval_s: float = 300.0
-    #: What the reply is sent to; "" for fetched work.
+    #: Address for the reply; "" for fetched work.
     reply_to: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Activation:
-    """A job on a claim, from the spawning of its starter until that is gone."""
+    """A job on a claim, from the spawning of its starter until the starter is gone."""
 
     job_ad: ClassAd
     #: JobStart, epoch s.
     started_at: float
     #: MachineMaxVacateTime as it was when the job started, s.
     vacate_pledge_s: int
-    #: JobUniverse; 5 where the ad does not say.
+    #: JobUniverse; 5 if the ad has none.
     universe: int = 5
     #: Since when it runs; None while it is suspended.
     running_since: float | None
     #: Since when it is suspended; None while it runs.
     suspended_since: float | None = None
-    #: Time run and suspended before the present stretch, s.
+    #: Time run and suspended before the current interval, s.
     run_s: float = 0.0
     suspended_s: float = 0.0
-    #: Suspended by command: only a command lets it go on.
+    #: Suspended by command: only a command continues it.
     held_still: bool = False
-    #: When the starter was asked to end it softly or hard; None while it was not.
+    #: When the starter was asked to end it softly or hard; None before.
     soft_killed_at: float | None = None
     hard_killed_at: float | None = None
-    #: Its starter has sent the final update and is only waited for.
+    #: Whether its starter has sent the final update but has not exited yet.
     ended: bool = False
     #: State that the starter reported for a job that it evicts itself: Vacating, Killing; "" otherwise.
     starter_state: str = ""
-    #: When it last was asked to save its state, epoch s; None before.
+    #: When it was last asked to save its state, epoch s; None before.
     checkpointed_at: float | None = None
-    #: It began during a drain that allowed it.
+    #: Whether it started during a drain that allowed it.
     accepted_while_draining: bool = False
 
     def run_time_s(self, now: float) -> float:
@@ -91,38 +91,38 @@ class Activation:
         return self.suspended_s + (0.0 if self.suspended_since is None else max(0.0, now - self.suspended_since))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Claim:
     """The claim on a slot."""
 
     id: ClaimId
-    #: None while it has not been requested.
+    #: None until it is requested.
     request: ClaimRequest | None = None
     #: The machine's RANK of its job.
     rank: float = 0.0
     #: When it was granted, epoch s; None before.
     granted_at: float | None = None
-    #: How long it lasts without a sign of life, s, and when it then ends, epoch s; None for fetched work.
+    #: Lease duration without a heartbeat, s, and when the lease expires, epoch s; None for fetched work.
     lease_s: float | None = None
     lease_until: float | None = None
-    #: The negotiator has said that a queue will request it.
+    #: Whether the negotiator has announced that a queue will request it.
     matched: bool = False
-    #: For one that waits to take over: what its taking over is to the job that has to go.
+    #: For a preempting claim that waits: why the current job must leave.
     displaces_for: VacateReason | None = None
-    #: It is fetched work that has not been started yet.
+    #: Whether it is fetched work that has not been started yet.
     job_waiting: bool = False
-    #: It has a job, or had one that did not come to its own end.
+    #: Whether it has a job, or had one that did not exit by itself.
     carries_job: bool = False
     #: Jobs begun on it.
     jobs_begun: int = 0
     activation: Activation | None = None
-    #: Time that ended jobs ran and were suspended, s.
+    #: Time that its ended jobs ran and were suspended, s.
     run_s: float = 0.0
     suspended_s: float = 0.0
 
     @property
     def kind(self) -> ClaimKind | None:
-        """The kind of party that holds or requests it; None while there is none."""
+        """The kind of party that holds or requests it; None if there is none."""
         return None if self.request is None else self.request.kind
 
     @property

@@ -1,7 +1,7 @@
-"""The numbers that a job's ad keeps with a hold and with the end of a run.
+"""The numbers in a job's ad for a hold and for the end of a run.
 
-They are the numbers that users of HTCondor know: HoldReasonCode and VacateReasonCode. Both are kept as they are where
-an ad, a log or a command shows them; names are for the code.
+They are HTCondor's: HoldReasonCode and VacateReasonCode. Ads, logs and commands show the numbers; the names are for the
+code only.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class HoldCode(IntEnum):
 
     @property
     def label(self) -> str:
-        """The name that HTCondor counts holds under: UserRequest."""
+        """The name under which HTCondor counts holds, such as UserRequest."""
         return "".join(word.capitalize() for word in self.name.split("_"))
 
 
@@ -95,12 +95,12 @@ class VacateCode(IntEnum):
     STARTD_REHOMING = 1037
 
 
-#: Codes from here on say why a run ended without the job being put on hold.
+#: Codes from this one up say why a run ended without the job being put on hold.
 VACATE_CODES_FROM: Final = 1000
-#: A hold with a subcode from here down is an eviction all the same.
+#: A hold with a subcode of at most this is an eviction nevertheless.
 VACATE_SUBCODES_TO: Final = -1000
 
-#: Codes of machines that got rid of a job for its use of resources; the subcode says which.
+#: Codes of machines that evicted a job for its use of resources; the subcode says which.
 RESOURCE_CODES: Final = frozenset((HoldCode.STARTD_HELD_JOB, HoldCode.JOB_OUT_OF_RESOURCES))
 SUBCODE_MEMORY: Final = 102
 SUBCODE_DISK: Final = 104

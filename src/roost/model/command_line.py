@@ -1,4 +1,4 @@
-"""The texts in which users and job ads write arguments and environment, read and written.
+"""Reads and writes arguments and environments in the syntax of submit files and job ads.
 
 There are two forms of each. The new one separates by blanks; single quotes hold together what is between them, two of
 them there are one. A submit file puts it into double quotes, two of which are one; a job's ad has it without: raw
@@ -11,7 +11,7 @@ them there are one. A submit file puts it into double quotes, two of which are o
     "one two' 'words ''"
 
 Reading raises `CommandLineError`, which says where and what to do. What this module does not do: expand macros or
-``$$(…)``, or decide what of its submitter's environment a job inherits.
+``$$(…)``, or decide which part of the submitter's environment a job inherits.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from roost.classad.argument_quoting import quote_argument
 
 _BLANKS: Final = " \t\r\n"
 _BLANK_RUN: Final = re.compile(r"[ \t\r\n]+")
-#: A stretch of a raw text: plain characters, or a quoted section in which two quotes are one.
+#: A piece of a raw text: plain characters, or a quoted section in which two quotes stand for one.
 _STRETCH: Final = re.compile(r"(?P<plain>[^ \t\r\n']+)|'(?P<quoted>[^']*(?:''[^']*)*)'(?!')")
-#: How much of a text an error shows, characters.
+#: Length of the excerpt in an error, characters.
 _SHOWN_MAX: Final = 40
 
-#: What stands between entries of an environment in the old form.
+#: Separator between entries of an environment in the old form.
 OLD_DELIMITER: Final = ";"
 
 
@@ -101,7 +101,7 @@ def unquote(text: str) -> str:
 
 
 def quote(raw: str) -> str:
-    """A raw text as a submit file has it."""
+    """A raw text in the form of a submit file."""
     return '"' + raw.replace('"', '""') + '"'
 
 
@@ -109,12 +109,12 @@ def quote(raw: str) -> str:
 
 
 def arguments_from_submit(text: str) -> tuple[str, ...]:
-    """The arguments that the value of ``arguments`` in a submit file says, in either form."""
+    """The arguments in the value of ``arguments`` in a submit file, in either form."""
     return split_raw(unquote(text)) if is_quoted(text) else split_old(unescape_old(text))
 
 
 def unescape_old(text: str) -> str:
-    r"""The old form as a job's ad has it, from a submit file's value: there ``\"`` is a double quote."""
+    r"""The old form in a job's ad, from a submit file's value, in which ``\"`` is a double quote."""
     bare = re.search(r'(?<!\\)"', text)
     if bare is not None:
         raise CommandLineError(
@@ -132,7 +132,7 @@ def split_old(text: str) -> tuple[str, ...]:
 
 
 def arguments_of(job_ad: ClassAd) -> tuple[str, ...]:
-    """The arguments of a job: of Arguments, else of Args, else none."""
+    """The arguments of a job: from Arguments, else from Args, else none."""
     new, old = job_ad.cell("arguments"), job_ad.cell("args")
     if isinstance(new, str):
         return split_raw(new)
@@ -143,17 +143,17 @@ def arguments_of(job_ad: ClassAd) -> tuple[str, ...]:
 
 
 def environment_from_submit(text: str) -> dict[str, str]:
-    """The environment that the value of ``environment`` in a submit file says, in either form."""
+    """The environment in the value of ``environment`` in a submit file, in either form."""
     return environment_from_raw(unquote(text)) if is_quoted(text) else environment_from_old(text)
 
 
 def environment_from_raw(text: str) -> dict[str, str]:
-    """Names and values of an environment in the new form; the last entry of a name counts."""
+    """Names and values of an environment in the new form; the last entry for a name wins."""
     return dict(_entry(word, text) for word in split_raw(text))
 
 
 def environment_from_old(text: str, delimiter: str = OLD_DELIMITER) -> dict[str, str]:
-    """Names and values of an environment in the old form. A line's end separates entries too."""
+    """Names and values of an environment in the old form. A newline separates entries, too."""
     entries = (entry.lstrip(_BLANKS) for entry in text.replace("\n", delimiter).split(delimiter))
     return dict(_entry(entry, text) for entry in entries if entry)
 
@@ -164,7 +164,7 @@ def environment_to_raw(environment: Mapping[str, str]) -> str:
 
 
 def environment_of(job_ad: ClassAd) -> dict[str, str]:
-    """The environment of a job: of Environment, else of Env (entries divided by EnvDelim), else none."""
+    """The environment of a job: from Environment, else from Env (entries separated by EnvDelim), else empty."""
     new, old, delimiter = (job_ad.cell(name) for name in ("environment", "env", "envdelim"))
     if isinstance(new, str):
         return environment_from_raw(new)

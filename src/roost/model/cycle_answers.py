@@ -1,4 +1,4 @@
-"""What the last matchmaking cycle answers to those who ask why: about a job, and about a slot.
+"""Explanations of the last matchmaking cycle, about a job and about a slot.
 
 The matchmaker of a pool gives the first two (`roost.negotiator.cycle_record`), the scheduling run of a Grid Engine cell
 the third (`roost.gridengine.pool.cycle`); `roost.explain` takes them apart.
@@ -15,9 +15,9 @@ _NO_USE: Final[dict[str, float]] = {}
 
 
 class CycleFigures(Struct):
-    """A matchmaking cycle in figures; what is 0 may not apply to the cycle of the pool."""
+    """Statistics of a matchmaking cycle; 0 may mean that a figure does not apply to the pool's kind of cycle."""
 
-    #: Slots whose ads there were, of them those that jobs could get, and cause to number of the others.
+    #: Slots with ads, slots available to jobs, and cause to number of the unavailable ones.
     slots: int = 0
     available: int = 0
     unavailable: dict[str, int] = _NONE
@@ -36,25 +36,25 @@ class CycleFigures(Struct):
     spins: int = 0
     #: How often a limit on time ended the service of a submitter.
     timed_out: int = 0
-    #: Requests that were judged anew, and slots that were judged for all.
+    #: Requests that were judged again, and slots that were judged for all requests.
     judged_requests: int = 0
     judged_slots: int = 0
     #: Ads and matches that the pool's policy kept out.
     findings: int = 0
     #: Concurrency limit to its use.
     limits_in_use: dict[str, float] = _NO_USE
-    #: In a pool with a Grid Engine cell: the revision of the cell, its queue instances, and tasks that run.
+    #: In a pool with a Grid Engine cell: the revision of the cell, its queue instances, and running tasks.
     cell_revision: int = 0
     queue_instances: int = 0
     tasks: int = 0
 
 
 class KnobSource(Struct):
-    """An expression of the pool's policy, as it was asked, and where it was set."""
+    """An expression of the pool's policy, as evaluated, and where it was set."""
 
     name: str
     text: str
-    #: "" where it was not configured.
+    #: "" if it was not configured.
     place: str
 
 
@@ -73,14 +73,14 @@ class Served(Struct):
     """How a submitter fared."""
 
     submitter: str
-    #: Effective priority, the lower the better.
+    #: Effective priority; lower is better.
     priority: float
-    #: Weight that it had before the cycle, and what the cycle gave.
+    #: Weight in use before the cycle, and weight given in it.
     used: float
     got: float
-    #: Weight that is its due of the pool, or of its group's quota; None if it was not visited for its share.
+    #: Its fair share of the pool, or of its group's quota, as weight; None if it was not visited for its share.
     share: float | None
-    #: Jobs that it offered, and those that are left.
+    #: Jobs in its requests, and those left unmatched.
     wanted: int
     left: int
     group: str
@@ -91,20 +91,20 @@ class GroupUse(Struct):
 
     name: str
     quota: float
-    #: What this cycle lets it have.
+    #: Allocation in this cycle.
     allocated: float
     used: float
-    #: Whether it takes what other groups leave.
+    #: Whether it accepts the surplus of other groups.
     accepts: bool
 
 
 class LimitUse(Struct):
-    """A concurrency limit in the way of a job."""
+    """A concurrency limit that blocks a job."""
 
     name: str
     limit: float
     in_use: float
-    #: What one job needs.
+    #: Amount that one job needs.
     wanted: float
 
 
@@ -119,9 +119,9 @@ class CeilingUse(Struct):
 
 
 class JobInCycle(Struct):
-    """What the last cycle made of a job, which stands for all of its autocluster."""
+    """The outcome of a job in the last cycle; the job stands for its whole autocluster."""
 
-    #: When the cycle was, epoch s, and the matchmaker's distance from UTC, s to the east.
+    #: When the cycle ran, epoch s, and the matchmaker's offset from UTC, s east.
     at: float
     zone_offset_s: int
     #: Why it got nothing; "" if it got slots.
@@ -133,35 +133,33 @@ class JobInCycle(Struct):
     #: The expression that kept the job, or its submitter, out of matchmaking.
     knob: KnobSource | None
     submitter: str
-    #: Those who are served before its submitter, itself, and the next.
+    #: The submitters served before its own, its own, and the next one.
     served: list[Served]
     #: None without groups.
     group: GroupUse | None
-    #: Cause to the knob that may be behind it.
+    #: Cause to the knob that may be responsible.
     sources: dict[str, KnobSource | None]
-    #: What of its own ad kept it out; "" for nothing.
+    #: What in its own ad kept it out; "" for nothing.
     out: str = ""
-    #: Jobs that its queue offered with it, and those that are left; None where its submitter is kept out.
+    #: Jobs in its queue's request, and those left unmatched; None if its submitter is kept out.
     jobs: int | None = None
     left: int | None = None
-    #: Whether slots were looked at for it.
-    visited: bool = False
     #: Slots that it was given.
     given: list[str]
-    #: Cause to number of slots, of what is not about verdicts: limits, and who may take a slot from whom.
+    #: Cause to number of slots, for causes other than verdicts: limits and preemption.
     besides: dict[str, int]
     limits: list[LimitUse]
     ceilings: list[CeilingUse]
-    #: What the smallest slot counts of those that a ceiling refused to a user without other jobs; None for none.
+    #: The smallest weight of the slots that a ceiling refused to a user without other jobs; None for none.
     too_large: float | None = None
     #: Whether a slot counts as a whole, whatever the job requests.
     whole: bool = False
 
 
 class JobInCell(Struct):
-    """What the last scheduling run of a Grid Engine cell made of a job."""
+    """The outcome of a job in the last scheduling run of a Grid Engine cell."""
 
-    #: When the run was, epoch s.
+    #: When the run took place, epoch s.
     at: float
     #: Of the cell.
     revision: int
@@ -176,12 +174,12 @@ class GivenTo(Struct):
 
     job: str
     user: str
-    #: By what right it was taken from another job; "none" for a slot that was free.
+    #: Why it was preempted from another job; "none" for a free slot.
     preempts: str
 
 
 class RequestsOfCause(Struct):
-    """Requests by what became of them on a slot, with the job of one."""
+    """Requests by their outcome on a slot, with one job as an example."""
 
     cause: str
     count: int
@@ -189,13 +187,13 @@ class RequestsOfCause(Struct):
 
 
 class SlotInCycle(Struct):
-    """What the last cycle made of a slot."""
+    """The outcome of a slot in the last cycle."""
 
     at: float
     zone_offset_s: int
-    #: Why no job was offered it; "" if it was on offer.
+    #: Why it was not available to jobs; "" if it was.
     out: str
-    #: The expression that says so.
+    #: The expression responsible.
     knob: KnobSource | None
     given: list[GivenTo]
     requests: list[RequestsOfCause]

@@ -1,4 +1,4 @@
-"""Short names for texts, by which two that know them see whether they know the same."""
+"""Digests, by which two parties detect whether they have the same data."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ from hashlib import blake2b
 
 
 def digest(*parts: str) -> str:
-    """A short name for texts, the same for the same ones."""
+    """A digest of texts."""
     return blake2b("\0".join(parts).encode("utf-8", "surrogateescape"), digest_size=6).hexdigest()
 
 
 def given_state(letters: str, at: float) -> str:
-    """The letters of an instance with when it was given them, epoch s: the same letters may be given anew."""
+    """The state letters of an instance with the time they were set, epoch s, since the same letters may be set
+    again."""
     return f"{letters} {at:.3f}"
 
 
 def states_digest(states: Mapping[str, str]) -> str:
-    """What tells the states that queue instances were given from others: name to letters; "" for none."""
+    """A digest of the states of queue instances, by name; "" for none."""
     return digest(*(f"{name} {letters}" for name, letters in sorted(states.items()))) if states else ""

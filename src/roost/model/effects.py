@@ -1,14 +1,14 @@
-"""What a slot's machine orders: values that a runtime or a simulation carries out, in the order in which they stand.
+"""Effects of a slot's state machine, which a runtime or a simulation carries out in order.
 
-Nothing depends on an order being carried out at once. What comes of it comes back as an event: after
-`ActivateStarter` a `StarterExited` some day, after `SetTimer` a `TimerFired`.
+No effect needs to be carried out at once. Its result comes back as an event: after `ActivateStarter`, eventually a
+`StarterExited`; after `SetTimer`, a `TimerFired`.
 """
 
 from __future__ import annotations
 
 from typing import TypeAlias
 
-from roost.base.records import dataclass
+from roost.base.fast_records import record
 from roost.classad import ClassAd
 from roost.model.claims import ClaimKind, ClaimRequest
 from roost.model.events import Timer
@@ -16,9 +16,9 @@ from roost.model.identifiers import ClaimId
 from roost.model.reasons import Reason, Refusal, VacateReason
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Notice:
-    """The notice to a job that has to go: the code, subcode and text of its end, and whether it goes on hold."""
+    """The notice to a job that must leave: the code, subcode and text of its end, and whether it goes on hold."""
 
     code: int
     text: str
@@ -29,7 +29,7 @@ class Notice:
 # -- the job -------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class ActivateStarter:
     """Spawn a starter for the job."""
 
@@ -38,36 +38,36 @@ class ActivateStarter:
     job_ad: ClassAd
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class SuspendJob:
     """Stop all processes of the job."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class ContinueJob:
-    """Let all processes of the job go on."""
+    """Continue all processes of the job."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class SoftKill:
     """Tell the starter to end the job and give it time."""
 
     notice: Notice
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class HardKill:
     """Tell the starter to kill the job at once."""
 
     notice: Notice
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class KillFamily:
     """Kill every descendant of the starter, then the starter."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class CheckpointJob:
     """Ask the job to save its state."""
 
@@ -75,55 +75,55 @@ class CheckpointJob:
 # -- messages -------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class SendClaimReply:
-    """Answer a claim request. It stays open until then, which may be long for one that preempts."""
+    """Reply to a claim request. The request stays open until then, which may be long if it preempts."""
 
     reply_to: str
     accepted: bool
     refusal: Refusal | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class SendActivationReply:
-    """Answer an activation."""
+    """Reply to an activation."""
 
     reply_to: str
     accepted: bool
     refusal: Refusal | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class SendDeactivationReply:
-    """Answer a deactivation; `start` tells whether the claim will take another job."""
+    """Reply to a deactivation; `start` says whether the claim accepts another job."""
 
     reply_to: str
     start: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class SendAliveReply:
-    """Answer a sign of life; without `known` the claim is gone."""
+    """Reply to a heartbeat; without `known` the claim is gone."""
 
     reply_to: str
     known: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class TellSchedd:
     """Tell a queue that its claim is over."""
 
     schedd: str
     claim_id: ClaimId
     reason: Reason
-    #: What it is to a job that had to go; None where none had.
+    #: Why a job had to leave; None if none had to.
     cause: VacateReason | None = None
 
 
 # -- the machine ----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class SetTimer:
     """Fire `timer` at `at`, epoch s; an earlier setting of the same timer is void."""
 
@@ -131,86 +131,86 @@ class SetTimer:
     at: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class CancelTimer:
     """Do not fire `timer`."""
 
     timer: Timer
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class PublishAd:
-    """Send the slot's ad to the collector; several within a short time may become one."""
+    """Send the slot's ad to the collector; several within a short time may be merged."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class SplitSlot:
-    """Cut a dynamic slot for the request; then a `ClaimMoved` comes back here, and the new slot gets the request."""
+    """Create a dynamic slot for the request; then this slot gets a `ClaimMoved`, and the new slot the request."""
 
     claim_id: ClaimId
     request: ClaimRequest
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class DeleteSlot:
-    """Give the resources of this slot back to what it was cut from."""
+    """Return the resources of this slot to its parent."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class RunBenchmarks:
     """Start the benchmarks, unless they run for another slot: one run serves all slots of the machine."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class CancelBenchmarks:
     """Stop the benchmarks; no result is expected."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class StartBackfill:
     """Start the machine's backfill client unless it runs."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class KillBackfill:
     """Kill the backfill client and all its descendants."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class FetchWork:
     """Run the hook that fetches work."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class ReplyFetch:
-    """Run the hook that tells what became of fetched work."""
+    """Run the hook that reports the outcome of fetched work."""
 
     accepted: bool
     job_ad: ClassAd
-    #: None where it was rejected.
+    #: None if it was rejected.
     claim_id: ClaimId | None = None
-    #: Why it was rejected, "" where it was not.
+    #: Why it was rejected; "" if it was not.
     rejection: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class EvictFetched:
-    """Run the hook that tells that fetched work was evicted."""
+    """Run the hook that reports the eviction of fetched work."""
 
     job_ad: ClassAd
     claim_id: ClaimId
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class CountBadput:
     """A job was lost to draining: add its time, times the slot's cores, to TotalMachineDrainingBadput."""
 
     run_s: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Warn:
-    """Tell the administrator that an expression did not come out as anything usable."""
+@record
+class WarnOfExpression:
+    """Warn the administrator that an expression has no usable value."""
 
     expression: str
     text: str
@@ -242,5 +242,5 @@ Effect: TypeAlias = (
     | ReplyFetch
     | EvictFetched
     | CountBadput
-    | Warn
+    | WarnOfExpression
 )

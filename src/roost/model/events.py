@@ -1,7 +1,7 @@
-"""What can happen to a slot: past facts, each a frozen value.
+"""Events of a slot: past facts, each a frozen value.
 
-The time at which it happened is not part of an event; it goes with it to the machine. Every event may come twice, late
-or not at all: the machine decides from its own state what it still means.
+The time is not part of an event; it is passed to the state machine along with it. Every event may arrive twice, late or
+not at all: the machine decides from its own state what it still means.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from enum import IntEnum, StrEnum
 from typing import TypeAlias
 
-from roost.base.records import dataclass
+from roost.base.fast_records import record
 from roost.classad import ClassAd, Expr
 from roost.model.claims import ClaimRequest
 from roost.model.identifiers import ClaimId
@@ -19,7 +19,7 @@ from roost.model.reasons import Leaving
 
 
 class ShutdownKind(IntEnum):
-    """How a daemon goes down; a larger one replaces a smaller."""
+    """How a daemon shuts down; a larger value replaces a smaller one."""
 
     #: Jobs may run to their end, whatever retirement they have.
     PEACEFUL = 1
@@ -39,7 +39,7 @@ class DrainSchedule(IntEnum):
 
 
 class Timer(StrEnum):
-    """The timers of a slot. Each is one deadline of its state."""
+    """The timers of a slot, each a deadline of its state."""
 
     MATCH = "match"
     LEASE = "lease"
@@ -48,29 +48,30 @@ class Timer(StrEnum):
     FETCH = "fetch"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class MachineFacts:
-    """What a slot is told of the machine around it."""
+    """Facts about the machine that are passed to a slot."""
 
-    #: While draining gracefully: time until the last original job must go, s; None where nothing new is known.
+    #: While draining gracefully: time until the last original job must leave, s; None if nothing new is known.
     drain_remaining_s: float | None = None
-    #: Every slot of the machine is in state Drained.
+    #: Whether every slot of the machine is in state Drained.
     all_drained: bool = False
-    #: The backfill client of the machine runs.
+    #: Whether the backfill client of the machine is running.
     backfill_running: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Polled:
-    """The machine was looked at. `ad` is the slot's ad as sensed; what the state machine owns in it is skipped."""
+    """The machine was polled. `ad` is the slot's ad with sensor readings; attributes that the state machine owns are
+    ignored."""
 
     ad: ClassAd
     machine: MachineFacts = MachineFacts()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class TimerFired:
-    """A timer that the slot had set ran out."""
+    """A timer that the slot had set fired."""
 
     timer: Timer
 
@@ -78,38 +79,38 @@ class TimerFired:
 # -- matching and claims ---------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class MatchReceived:
-    """The negotiator has promised the slot to a submitter."""
+    """The negotiator has matched the slot to a submitter."""
 
     claim_id: ClaimId
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class ClaimRequested:
-    """A queue asks for the slot, or for its place."""
+    """A queue requests the slot, or a part of it."""
 
     claim_id: ClaimId
     request: ClaimRequest
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class ClaimReleased:
-    """The holder of a claim gives it back, or does not wait for it any longer."""
+    """The holder of a claim releases it, or no longer waits for it."""
 
     claim_id: ClaimId
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class ClaimMoved:
     """A partitionable slot's claim has become that of a dynamic slot."""
 
     claim_id: ClaimId
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class AliveReceived:
-    """The holder of a claim is alive."""
+    """The holder of a claim sent a heartbeat."""
 
     claim_id: ClaimId
     reply_to: str = ""
@@ -118,58 +119,58 @@ class AliveReceived:
 # -- jobs --------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class ActivationRequested:
-    """The holder of a claim wants a job to run on it."""
+    """The holder of a claim requests to run a job on it."""
 
     claim_id: ClaimId
     job_ad: ClassAd
     reply_to: str = ""
-    #: What the queue instance of a Grid Engine cell gives the job; None without a cell. It is the starter's business.
+    #: The context from the queue instance of a Grid Engine cell, for the starter; None without a cell.
     context: QueueContext | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class DeactivationRequested:
-    """The holder of a claim wants its job to end, and keeps the claim."""
+    """The holder of a claim ends its job, and keeps the claim."""
 
     claim_id: ClaimId
     forcible: bool = False
     reply_to: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class SuspendRequested:
-    """The job is to stand still until it is told to go on."""
+    """The job must be suspended until a command continues it."""
 
     claim_id: ClaimId
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class ContinueRequested:
-    """The suspended job is to go on."""
+    """The suspended job must continue."""
 
     claim_id: ClaimId
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class SuspendersChanged:
-    """What of the pool's Grid Engine cell suspends the job of a claim from now on; nothing lets it go on."""
+    """The causes in the pool's Grid Engine cell that now suspend the job of a claim; none continues it."""
 
     #: PublicClaimId.
     claim: str
-    #: `roost.model.cell_requests.Suspender`, each with what to say of it.
+    #: `roost.model.cell_requests.Suspender`, each with a description.
     suspenders: Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class JobUpdated:
     """The starter sent new figures of its job (ImageSize, cpu times, …)."""
 
     attributes: ClassAd
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class JobExited:
     """The starter sent its final update; it is still there."""
 
@@ -177,22 +178,22 @@ class JobExited:
     started: bool = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class StarterEvicted:
-    """The starter gets rid of its job by its own expressions, and says so."""
+    """The starter evicts its job by its own expressions."""
 
     #: "Vacating" or "Killing".
     job_state: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class StarterExited:
     """The starter is gone, with all of its job, or could not be spawned."""
 
     spawned: bool = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class StarterUnreachable:
     """An order could not be delivered to the starter."""
 
@@ -200,75 +201,75 @@ class StarterUnreachable:
 # -- orders of the administrator ------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class VacateRequested:
-    """The claim is to end by command."""
+    """A command ends the claim."""
 
     fast: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class CheckpointRequested:
-    """The job is to save its state."""
+    """A command asks the job to save its state."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class ShutdownRequested:
-    """The daemon goes down."""
+    """The daemon shuts down."""
 
     kind: ShutdownKind
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class SlotBroken:
-    """Something of the slot does not work; it takes no job until an administrator has checked it."""
+    """A part of the slot does not work; it accepts no jobs until an administrator has checked it."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class SlotMended:
     """An administrator has checked the slot."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class SlotLeaves:
-    """The machine is laid out anew, without this slot as it is: it takes no further job."""
+    """The machine is changing its layout, and this slot is not part of the new one: it accepts no more jobs."""
 
     reason: Leaving
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class SlotStays:
-    """The machine is to have this slot after all."""
+    """The machine keeps this slot after all."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class SlotRemoved:
-    """A leaving slot is free, and nothing is cut from it any more."""
+    """A leaving slot is free and has no dynamic slots left."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class DrainRequested:
-    """The machine is to be emptied; the machine's own checks have passed."""
+    """The machine must be drained; its own checks have passed."""
 
     request_id: str
     schedule: DrainSchedule
-    #: START while draining; None for one that takes no job.
+    #: START while draining; None for one that accepts no jobs.
     start: Expr | None = None
     reason: str = ""
-    #: Time until the last original job must go, s.
+    #: Time until the last original job must leave, s.
     drain_remaining_s: float = 0.0
-    #: When the last job has to be gone, killed if need be, epoch s; None for no such time.
+    #: When the last job must be gone, killed if necessary, epoch s; None for no limit.
     deadline_at: float | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class DrainOriginalsGone:
-    """All jobs that ran when the drain began are gone; those accepted since have to go too."""
+    """All jobs that ran when the drain began are gone; those accepted since must leave, too."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class DrainCancelled:
     """The drain is over: cancelled, or finished and resumed."""
 
@@ -276,30 +277,31 @@ class DrainCancelled:
 # -- work of the machine's own ---------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class BenchmarksFinished:
-    """All benchmarks are done, or none could be started. Every slot of the machine is told, whichever ran them."""
+    """All benchmarks are done, or none could be started. Every slot of the machine gets this event, whichever ran
+    them."""
 
     mips: int | None = None
     kflops: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class BackfillStarted:
     """The backfill client of the machine runs."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class BackfillExited:
     """The backfill client and all its descendants are gone."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class FetchedWorkOffered:
-    """The hook that fetches work has ended. No job where it had none, or printed what is not an ad."""
+    """The hook that fetches work has ended. There is no job if it had none or did not print an ad."""
 
     job_ad: ClassAd | None = None
-    #: Why what it did counts as no work; "" where it had none, or has a job.
+    #: Why its result counts as no work; "" if it had no work, or returned a job.
     problem: str = ""
 
 

@@ -1,9 +1,9 @@
-"""Identifiers: of claims, and the source that makes them.
+"""Claim ids, and the source that generates them.
 
-A claim id is ``<address>#<start of the daemon>#<sequence>#<secret>``. Knowing all of it is the right to use the claim;
-the part before the secret, with ``...`` after it, is public. A source is a value too: `ClaimIdSource.take` returns
-the id and the source to go on with. Secrets are derived from a key that is handed in, so the same key gives the same
-ids: the real daemon hands in bytes from the system, a simulation bytes from its seed.
+A claim id is ``<address>#<start of the daemon>#<sequence>#<secret>``. Knowledge of all of it entitles a party to use
+the claim; the part before the secret, followed by ``...``, is public. A source is a value, too: `ClaimIdSource.take`
+returns the id and the next source. Secrets are derived from a key argument, so the same key gives the same ids: the
+real daemon passes random bytes from the system, a simulation bytes from its seed.
 
 What this module does not do: check who presents an id, or keep ids secret beyond leaving them out of `repr`.
 """
@@ -12,12 +12,10 @@ from __future__ import annotations
 
 from hashlib import blake2b
 from hmac import compare_digest
-from typing import Final
 
-from roost.base.changed import changed, maker
-from roost.base.records import dataclass, field
+from roost.base.fast_records import field, record, replace
 
-#: Bytes of the secret part of a claim id; twice as many characters.
+#: Bytes in the secret part of a claim id, written as twice as many characters.
 SECRET_BYTES = 16
 
 
@@ -26,15 +24,15 @@ def public_of(text: str) -> str:
     return f"{text.rpartition('#')[0]}#..."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class ClaimId:
-    """The name of a claim, which is also the right to use it."""
+    """The id of a claim, which is also the capability to use it."""
 
-    #: Where the daemon that gave it out is reached.
+    #: Address of the daemon that issued it.
     address: str
     #: When that daemon started, epoch s.
     birth: int
-    #: Tells the claims of one daemon apart.
+    #: Unique among the claims of one daemon.
     sequence: str
     secret: str = field(repr=False)
 
@@ -45,34 +43,31 @@ class ClaimId:
 
     @property
     def text(self) -> str:
-        """All of it, secret included."""
+        """The full text, including the secret."""
         return f"{self.address}#{self.birth}#{self.sequence}#{self.secret}"
 
     def matches(self, other: ClaimId) -> bool:
-        """Whether both are the same, compared in a time that does not depend on where they differ."""
+        """Whether both are equal, compared in constant time."""
         return self is other or compare_digest(self.text.encode(), other.text.encode())
 
 
-_claim_id: Final = maker(ClaimId)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class ClaimIdSource:
-    """Makes the claim ids of one slot."""
+    """Generates the claim ids of one slot."""
 
     address: str
     birth: int
-    #: Tells the sources of one daemon apart; never used twice in a daemon's life, not even for dynamic slots.
+    #: Unique among the sources of one daemon; never reused in a daemon's life, not even for dynamic slots.
     block: int
     #: Number of the next id.
     upcoming: int = 1
-    #: What secrets are derived from.
+    #: Key from which secrets are derived.
     key: bytes = field(repr=False)
 
     def take(self) -> tuple[ClaimId, ClaimIdSource]:
-        """A fresh id, and the source without it."""
+        """A new id, and the next source."""
         sequence = f"{self.block}.{self.upcoming}"
         text = f"{self.address}#{self.birth}#{sequence}"
         secret = blake2b(text.encode(), key=self.key[:64], digest_size=SECRET_BYTES).hexdigest()
-        claim_id = _claim_id(address=self.address, birth=self.birth, sequence=sequence, secret=secret)
-        return claim_id, changed(self, {"upcoming": self.upcoming + 1})
+        claim_id = ClaimId(address=self.address, birth=self.birth, sequence=sequence, secret=secret)
+        return claim_id, replace(self, upcoming=self.upcoming + 1)

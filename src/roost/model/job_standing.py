@@ -1,4 +1,4 @@
-"""What a queue knows of a job that has not started, for those who ask why it has not."""
+"""What a queue knows about a job that has not started, to explain why."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from roost.base.structs import Struct
 
 
 class Pause(Struct):
-    """A cluster asks for no slot for a while, since its jobs end badly."""
+    """A cluster requests no slots for a while because its jobs fail."""
 
     #: Epoch s.
     until: float
@@ -21,13 +21,13 @@ class LocalPolicy(Struct):
 
 
 class Full(Struct):
-    """A limit of the queue, by which it asks for no slot now."""
+    """A limit of the queue, because of which it requests no slots now."""
 
     knob: str
     most: int
 
 
-class Claim(Struct):
+class ClaimStanding(Struct):
     """The claim that a job has."""
 
     slot: str
@@ -36,22 +36,22 @@ class Claim(Struct):
     heard_at: float
 
 
-class Standing(Struct):
-    """What the queue knows of a job that has not started."""
+class JobStanding(Struct):
+    """What the queue knows about a job that has not started."""
 
     autocluster: int
-    #: What the matchmaker said last; "" for nothing.
+    #: The matchmaker's last rejection; "" for none.
     rejection: str
     schedd: str
     submitter: str
     pause: Pause | None = None
-    #: Where that many jobs of its cluster are in the queue, and no more may be.
+    #: The max_materialize limit of its cluster, if it is reached.
     at_once: int | None = None
-    #: Clusters that have to leave before the job may start.
+    #: Clusters that must leave the queue before the job may start.
     waits_for: tuple[int, ...] = ()
     local: LocalPolicy | None = None
     full: Full | None = None
-    claim: Claim | None = None
+    claim: ClaimStanding | None = None
 
 
-__all__ = ["Claim", "Full", "LocalPolicy", "Pause", "Standing"]
+__all__ = ["ClaimStanding", "Full", "JobStanding", "LocalPolicy", "Pause"]

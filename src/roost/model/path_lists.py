@@ -1,8 +1,8 @@
 """Lists of paths that depend on the host of a job, ``[host:]path,…``: options -o, -e, -i and -S of Grid Engine.
 
-On a host the path that names it counts, else the one without a host. Where there is neither, files take the last path
-of the list, as Grid Engine 8.1.9 does, and a shell is that of the queue. Names of hosts are compared without regard to
-case; one without a domain means every host of that first label.
+The path for a host is the one that names it, else the one without a host. If there is neither, files take the last path
+of the list, as in Grid Engine 8.1.9, and the shell is the queue's. Host names are compared ignoring case; one without a
+domain matches every host with that first label.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class HostPath(NamedTuple):
 
 
 def path_list(text: str) -> list[HostPath]:
-    """The entries of a list. Raises ValueError, with Grid Engine's words, for a list that is none."""
+    """The entries of a list. Raises ValueError, with Grid Engine's message, for an invalid list."""
     entries = []
     for word in filter(None, text.split(",")):
         host, colon, path = word.partition(":")
@@ -32,13 +32,13 @@ def path_list(text: str) -> list[HostPath]:
 
 
 def is_host(named: str, host: str) -> bool:
-    """Whether a name of a list means a host."""
+    """Whether a name in a list matches a host."""
     named, host = named.lower(), host.lower()
     return named == host or (("." in named) != ("." in host) and named.partition(".")[0] == host.partition(".")[0])
 
 
 def path_for(text: str, host: str) -> str | None:
-    """The path of a list that counts on a host; None if it has none for it. Raises ValueError."""
+    """The path in a list for a host; None if there is none. Raises ValueError."""
     entries = path_list(text)
     for entry in entries:
         if entry.host and is_host(entry.host, host):

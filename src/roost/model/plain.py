@@ -1,15 +1,15 @@
-"""Frozen data as plain data, such as JSON holds, and back: what daemons write down to go on after their death.
+"""Converts frozen data to plain JSON-like data and back: the records from which daemons resume after a crash.
 
 The shape is that of the dataclasses: an object for each, with a member for each field, under the field's name. Numbers,
-texts, truths and None are themselves; enumerations are their values; tuples are arrays; a real that is not finite is
-one of the texts ``inf``, ``-inf``, ``nan``; a fraction is a text such as ``3/4``; bytes are hexadecimal; an expression
-is its text, an ad an object of such texts in the order of its attributes. What `to_plain` wrote, `from_plain` gives
-back, equal to what it was.
+strings, booleans and None are themselves; enumerations are their values; tuples are arrays; a float that is not finite
+is one of the strings ``inf``, ``-inf``, ``nan``; a fraction is a string such as ``3/4``; bytes are hexadecimal; an
+expression is its text, an ad an object of such texts in the order of its attributes. `from_plain` restores what
+`to_plain` wrote to an equal value.
 
-Reading is strict: every member must be there, no other may be, and each must be of the type that its field declares.
-The first mistake is raised as `PlainError` with the path to it.
+Reading is strict: every member must be present, unknown ones are refused, and each must have the type that its field
+declares. The first mistake raises `PlainError` with the path to it.
 
-What it does not do: versions, files, or knowing what the data mean. Callers check that.
+What it does not do: handle versions or files, or validate the meaning of the data. Callers do that.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ from typing import Any, Final, TypeAlias, TypeVar, Union, get_args, get_origin, 
 
 from roost.classad import ClassAd, Expr, ParseError, parse_expression
 from roost.classad.ad import check_name
-from roost.classad.unparse import item_node, unparse
+from roost.classad.unparse import exact_text
 from roost.classad.values import fold
 
 T = TypeVar("T")
 
-#: What JSON can say.
+#: The values that JSON can represent.
 Plain: TypeAlias = "bool | int | float | str | list[Plain] | dict[str, Plain] | None"
 
 _NOT_FINITE: Final = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 
 
 class PlainError(ValueError):
-    """Plain data that are not what they should be. `path` leads to the mistake: ``slot.claim.rank``."""
+    """Invalid plain data. `path` locates the mistake, as in ``slot.claim.rank``."""
 
     def __init__(self, path: str, wanted: str, found: object) -> None:
         self.path = path
@@ -52,19 +52,19 @@ class PlainError(ValueError):
 
 
 class AdTexts:
-    """Ads as they are written, for several values that have them in common: each is written once, and then referred to.
+    """Texts of ads shared by several values: each ad is written once, and then referred to.
 
-    An ad is not to change while this is in use.
+    An ad must not change while this is in use.
     """
 
     def __init__(self) -> None:
-        #: Its ads, in the order of their numbers, as `resolved` wants them.
+        #: Its ads, in the order of their numbers, as `resolved` expects them.
         self.texts: list[Plain] = []
         self._known: dict[int, tuple[ClassAd, Plain]] = {}
         self._numbers: dict[int, int] = {}
 
     def reference(self, ad: ClassAd) -> Plain:
-        """What stands for an ad."""
+        """The reference that stands for an ad."""
         number = self._numbers.get(id(ad))
         if number is None:
             number = self._numbers[id(ad)] = len(self.texts)
@@ -75,7 +75,7 @@ class AdTexts:
         return {_REFERENCE: number}
 
     def again(self) -> None:
-        """Other values follow; ads that the last ones did not have are not kept any longer."""
+        """Start over with other values; drop ads that the last ones did not use."""
         self._known = {key: self._known[key] for key in self._numbers}
         self._numbers = {}
         self.texts = []
@@ -86,7 +86,7 @@ _REFERENCE: Final = "ad"
 
 
 def resolved(plain: Plain, ads: object) -> Plain:
-    """Plain data with ads where they are referred to. Raises PlainError."""
+    """Plain data with references replaced by ads. Raises PlainError."""
     if isinstance(plain, dict):
         number = plain.get(_REFERENCE)
         if len(plain) != 1 or type(number) is not int:
@@ -99,10 +99,10 @@ def resolved(plain: Plain, ads: object) -> Plain:
 
 
 def to_plain(value: object, without: Collection[str] = (), ads: AdTexts | None = None) -> Plain:
-    """Plain data for a dataclass, or for anything that a field of one holds. Raises TypeError for anything else.
+    """Plain data for a dataclass, or for the value of a field. Raises TypeError for anything else.
 
-    `without` names fields of the dataclass that are left out; `from_plain` has to be given them. With `ads` an ad is
-    referred to, and its text is there; `resolved` puts it back.
+    `without` names fields of the dataclass to leave out, which must be given to `from_plain`. With `ads`, an ad is
+    written as a reference and its text is kept there; `resolved` reverses that.
     """
     if without:
         names = [name for name in _names(type(value)) if name not in without]
@@ -125,7 +125,7 @@ _Writer: TypeAlias = "Callable[[Any, AdTexts | None], Plain]"
 
 
 def _writer(kind: type) -> _Writer:
-    """What writes values of one type."""
+    """The writer for values of one type."""
     if issubclass(kind, Enum):
         return lambda value, ads: _plain(value.value, ads)
     for known, write in _KINDS.items():
@@ -165,28 +165,28 @@ def _cell_text(cell: object) -> str:
         return str(cell)
     if kind is bool:
         return "true" if cell else "false"
-    return _expression_text(cell) if isinstance(cell, Expr) else unparse(item_node(cell), exact=True)
+    return _expression_text(cell) if isinstance(cell, Expr) else exact_text(cell)
 
 
-#: Texts of longer strings are not kept.
+#: Texts of longer strings are not cached.
 _KEPT_CHARS: Final = 200
 
 
 def _text_of_string(value: str) -> str:
-    return f'"{value}"' if _SIMPLE.fullmatch(value) else unparse(item_node(value), exact=True)
+    return f'"{value}"' if _SIMPLE.fullmatch(value) else exact_text(value)
 
 
-#: Most strings are those of other jobs as well.
+#: Most strings occur in other jobs as well.
 _string_text: Final = lru_cache(maxsize=4096)(_text_of_string)
 
 
 @lru_cache(maxsize=4096)
 def _expression_text(expression: Expr) -> str:
-    """Most expressions are those of other jobs as well."""
+    """The cached text of an expression: most occur in other jobs as well."""
     return expression.exact_text
 
 
-#: Strings that stand between quotes as they are.
+#: Strings that need no escapes.
 _SIMPLE: Final = re.compile(r"[ !#-\[\]-~]*")
 
 _KINDS: Final[Mapping[type, _Writer]] = {
@@ -202,7 +202,7 @@ _KINDS: Final[Mapping[type, _Writer]] = {
     list: lambda value, ads: [_plain(item, ads) for item in value],
     Mapping: lambda value, ads: {_key(key): _plain(item, ads) for key, item in value.items()},
 }
-#: Type to what writes values of it, for all types that have been met.
+#: Type to its writer, for all types seen so far.
 _WRITERS: Final[dict[type, _Writer]] = {}
 
 
@@ -216,9 +216,9 @@ def _key(key: object) -> str:
 
 
 def from_plain(kind: type[T], plain: object, path: str, given: Mapping[str, object] | None = None) -> T:
-    """The dataclass `kind` that `plain` says, with the fields in `given` as they are there.
+    """An instance of the dataclass `kind` from `plain`, with the fields in `given` taken from there.
 
-    `path` is what messages call it. Raises PlainError.
+    `path` names it in messages. Raises PlainError.
     """
     found: T = _read_dataclass(kind, plain, path, {} if given is None else given)
     return found
@@ -254,7 +254,7 @@ _SCALARS: Final[Mapping[Any, str]] = {
 }
 
 
-#: How a text becomes what it stands for.
+#: Type to the function that parses its text.
 _SPELLED: Final[Mapping[Any, Callable[[str], object]]] = {bytes: bytes.fromhex, Fraction: Fraction}
 
 
@@ -273,7 +273,7 @@ def _read_scalar(kind: Any, plain: object, path: str) -> Any:
 
 
 def _read_any(kinds: tuple[Any, ...], plain: object, path: str) -> Any:
-    """An optional value, or one of several scalars."""
+    """Read an optional value, or one of several scalar types."""
     if plain is None and NoneType in kinds:
         return None
     others = [kind for kind in kinds if kind is not NoneType]
@@ -323,7 +323,7 @@ def _read_dataclass(kind: Any, plain: object, path: str, given: Mapping[str, obj
 
 @cache
 def _added(kind: type) -> frozenset[str]:
-    """Members that records written before they were added do not have; they have their defaults then."""
+    """Members added later: older records lack them, and they get their defaults."""
     return frozenset(each.name for each in fields(kind) if each.metadata.get("added"))
 
 

@@ -1,9 +1,9 @@
-"""How a pool's policy travels: attributes of the slot ad that a queue is given with a match.
+"""How a pool's policy travels: attributes of the slot ad that a queue gets with a match.
 
-The matchmaker writes them, over whatever the machine says under these names; the queue evaluates them before it uses
-the slot for a job, the one it was matched for or another. What a machine tells later does not change them. The
-matchmaker tells queues, too, which policy is in force (`IDENTITY`): a slot that came under another one is used for no
-other job.
+The matchmaker sets them, overriding the machine's attributes of these names; the queue evaluates them before it uses
+the slot for any job, the matched one or another. Later updates from the machine do not change them. The matchmaker also
+tells queues which policy is in force (`IDENTITY`): a slot that was matched under another policy is not used for further
+jobs.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ JOB_ONLY: Final = "PoolPolicyJobOnlyExpr"
 #: NEGOTIATOR_PE_STARTD_ONLY_EXPR: MY is the slot; TRUE forbids.
 STARTD_ONLY: Final = "PoolPolicyStartdOnlyExpr"
 IMPOSED: Final = (RESOURCE, JOB, JOB_ONLY, STARTD_ONLY)
-#: What tells the policy of a match from others: a digest; missing where nothing is imposed.
+#: Digest of the policy of a match; missing if nothing is imposed.
 IDENTITY: Final = "PoolPolicyIdentity"
-#: Attribute to the one that says where the matchmaker's configuration sets it, ``file:line:column``.
+#: Attribute to the attribute with its place in the matchmaker's configuration, ``file:line:column``.
 PLACES: Final = {name: f"{name}Place" for name in IMPOSED}
-#: All that a match brings of the policy.
+#: All attributes of the policy in a match.
 HANDED: Final = (*IMPOSED, *PLACES.values(), IDENTITY)
 #: Their folded names.
 HANDED_KEYS: Final = frozenset(map(str.lower, HANDED))
@@ -37,15 +37,15 @@ KNOBS: Final = {
     JOB_ONLY: "NEGOTIATOR_PE_JOB_ONLY_EXPR",
     STARTD_ONLY: "NEGOTIATOR_PE_STARTD_ONLY_EXPR",
 }
-#: How a queue is told that a submitter gets nothing: it uses no slot for it any more.
+#: The rejection by which a queue learns that a submitter gets nothing: it then uses no more slots for it.
 KEPT_OUT: Final = "pool policy: NEGOTIATOR_PE_SCHEDD_ONLY_EXPR"
 
-#: Names that mean scopes; an ad that has one could change what a policy's names mean.
+#: Names of scopes; an ad with such an attribute could change what a policy's names mean.
 SCOPES: Final = ("my", "target", "self", "parent", "toplevel", "root", "currenttime")
 
 
 def scopes(policy: Iterable[object]) -> tuple[str, ...]:
-    """The scopes that expressions of a policy name: under it no ad may have attributes of those names."""
+    """The scopes that a policy's expressions use: under it no ad may have an attribute with such a name."""
     found: dict[str, None] = {}
     for expr in policy:
         if isinstance(expr, Expr):

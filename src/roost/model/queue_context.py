@@ -1,4 +1,5 @@
-"""What a queue instance of a Grid Engine cell gives a job that runs in it: resolved values, so that nodes need no cell.
+"""The settings of a queue instance of a Grid Engine cell for a job that runs in it, resolved so that nodes need no
+cell.
 
 The queue resolves it (`roost.gridengine.pool.context`) and sends it with the order to start the job.
 """
@@ -16,7 +17,7 @@ CELL: Final = "default"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParallelContext:
-    """What a parallel job is told of its slots."""
+    """The slots of a parallel job and its parallel environment."""
 
     #: The parallel environment.
     environment: str
@@ -25,12 +26,12 @@ class ParallelContext:
     hosts: int
     #: Queue instances.
     instances: int
-    #: A line for each queue instance, the master's first: host, slots, instance, processors.
+    #: One line per queue instance, the master's first: host, slots, instance, processors.
     hostfile: str
     #: Commands of the environment before and after the job, as ``[user@]path arguments``; "" for none.
     start: str = ""
     stop: str = ""
-    #: Slave tasks are started by `qrsh -inherit`, and only so.
+    #: Whether slave tasks are started only by `qrsh -inherit`.
     controls_slaves: bool = False
 
 
@@ -48,19 +49,19 @@ class CheckpointContext:
     directory: str = "/tmp"
     #: The signal that asks a job for a checkpoint; "" for none.
     signal: str = ""
-    #: When: s with the machine taken away, m and each interval, x when suspended, r with a machine that is lost.
+    #: When: s at shutdown of the machine, m at each interval, x on suspension, r to reschedule if the machine is lost.
     when: str = ""
-    #: Time between two checkpoints, s; None for no such.
+    #: Time between two checkpoints, s; None for no periodic ones.
     interval_s: float | None = None
 
     @property
     def has_commands(self) -> bool:
-        """Whether the interface works by its commands, and not by the signal alone."""
+        """Whether the interface uses commands rather than only the signal."""
         return self.interface.casefold() not in ("userdefined", "transparent")
 
     @property
     def restarts_by_command(self) -> bool:
-        """Whether `restart` takes the place of a job that was saved."""
+        """Whether `restart` runs instead of a job that was saved."""
         return self.has_commands and self.interface.casefold() != "application-level"
 
 
@@ -73,21 +74,21 @@ class QueueContext:
     host: str
     #: Slots on that host.
     slots: int = 1
-    #: Of a parallel job; None for any other.
+    #: For a parallel job; None for any other.
     parallel: ParallelContext | None = None
-    #: Name of a limit, such as ``h_rt``, to seconds or bytes; limits that are infinite are not in it. It is the
-    #: stricter of queue and request; that of CPU time and of virtual memory is for all slots together.
+    #: Name of a limit, such as ``h_rt``, to seconds or bytes; infinite limits are left out. Each is the stricter of
+    #: queue and request; the limits of CPU time and virtual memory cover all slots together.
     limits: Mapping[str, float] = field(default_factory=dict)
-    #: Longest time between two reports of what the job uses, s; None for that of the machine.
+    #: Longest time between two reports of the job's usage, s; None for the machine's setting.
     report_s: float | None = None
     #: Nice value.
     priority: int = 0
-    #: Directory in which the job gets its TMPDIR.
+    #: Directory in which the job's TMPDIR is created.
     tmpdir: str = "/tmp"
     #: Commands before and after the job, as ``[user@]path arguments``; "" for none.
     prolog: str = ""
     epilog: str = ""
-    #: What `$processors` stands for in them.
+    #: The value of `$processors` in them.
     processors: str = "UNDEFINED"
     #: Shell of jobs that name none, how a script is started, and the names of shells that are login shells.
     shell: str = "/bin/sh"
@@ -95,10 +96,10 @@ class QueueContext:
     login_shells: tuple[str, ...] = ()
     #: Absolute path of the program that is executed in place of a job's shell; "" for none.
     starter_method: str = ""
-    #: A job that exits with 99 is not tried again, and one that exits with 100 is not held (`qmaster_params`).
+    #: Exit status 99 does not reschedule a job, and 100 does not put it in error state (`qmaster_params`).
     forbids_reschedule: bool = False
     forbids_error: bool = False
-    #: Of a job of `qsub -ckpt`; None for any other.
+    #: For a job of `qsub -ckpt`; None for any other.
     checkpoint: CheckpointContext | None = field(default=None, metadata={"added": True})
     #: SGE_ROOT of the queue's machine.
     sge_root: str = field(default="", metadata={"added": True})
@@ -107,7 +108,7 @@ class QueueContext:
     suspend_method: str = field(default="", metadata={"added": True})
     resume_method: str = field(default="", metadata={"added": True})
     terminate_method: str = field(default="", metadata={"added": True})
-    #: How long before it is suspended or ended a job of `qsub -notify` is warned, s, and by which signals; "" for none.
+    #: How long before suspension or end a job of `qsub -notify` is warned, s, and the signals; "" for none.
     notify_s: float = field(default=60.0, metadata={"added": True})
     notify_suspend: str = field(default="SIGUSR1", metadata={"added": True})
     notify_terminate: str = field(default="SIGUSR2", metadata={"added": True})

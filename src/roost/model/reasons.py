@@ -1,7 +1,7 @@
-"""Typed reasons: why a slot changed, why a request was refused, why a job had to go.
+"""Typed reasons: why a slot changed, why a request was refused, why a job had to leave.
 
-A reason is made where the decision is, and only rendered elsewhere. The numbers of `VacateReason` and `HoldCode` are
-those that users of HTCondor know from their jobs' ads and logs.
+A reason is created where the decision is made, and only rendered elsewhere. The numbers of `VacateReason` are
+HTCondor's, as in jobs' ads and logs.
 """
 
 from __future__ import annotations
@@ -74,24 +74,18 @@ class Refusal(StrEnum):
     OUTBID = "another claim took its place"
     CLAIM_ENDED = "the claim is being ended"
     DELETED = "the slot has been deleted"
-    LEAVING = "the slot is leaving: the machine is laid out anew"
+    LEAVING = "the slot is leaving: the machine is laid out again"
 
 
 class Leaving(StrEnum):
-    """Why a slot is to vanish once its job is gone; the texts are SlotLeavingReason."""
+    """Why a slot is deleted once its job is gone; the texts are SlotLeavingReason."""
 
     SURPLUS = "the configuration has fewer slots of its type"
     CHANGED = "the configuration gives the slot other resources"
 
 
-class HoldCode(IntEnum):
-    """Numbers that the queue keeps with a hold."""
-
-    STARTD_HELD_JOB = 21
-
-
 class VacateReason(IntEnum):
-    """Numbers that a job's ad keeps with the end of a run, each with its text."""
+    """VacateReasonCode of a job's ad, each with its text."""
 
     CLAIM_DEACTIVATED = 1009
     VACATE_COMMAND = 1010
@@ -101,14 +95,14 @@ class VacateReason(IntEnum):
     RELEASE_COMMAND = 1017
     BETTER_RANK = 1018
     BETTER_USER_PRIORITY = 1019
-    #: The number of a failed reconnection, which is what the queue will find when it looks for its job.
+    #: The code of a failed reconnection, which the queue will see when it looks for its job.
     LEASE_EXPIRED = 1008
-    #: Roost's own.
+    #: Roost's addition.
     SLOT_BROKEN = 1099
 
     @property
     def text(self) -> str:
-        """The words that go with the number."""
+        """The text for the code."""
         return _TEXTS[self]
 
 

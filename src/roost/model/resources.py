@@ -1,7 +1,7 @@
-"""Amounts of resources, and why a ledger would not give some out.
+"""Amounts of resources, and reasons for which a ledger denies them.
 
-An amount is exact: a whole number or a fraction, never a float, so that what is given back makes a ledger full again to
-the last bit. Units are those of the ad: cores for Cpus, MB for Memory, KB for Disk and Swap, units for anything else.
+An amount is exact: a whole number or a fraction, never a float, so that a ledger is exactly full again when everything
+is returned. Units are those of the ad: cores for Cpus, MB for Memory, KB for Disk and Swap, units for anything else.
 
 What this module does not do: keep accounts. That is `roost.resources`.
 """
@@ -28,7 +28,7 @@ def plain(amount: Amount) -> Amount:
 
 
 class Amounts(Mapping[str, Amount]):
-    """An immutable table from resource to amount. A resource that is not in it is not zero but absent."""
+    """An immutable table from resource to amount. A resource without an entry is absent, not zero."""
 
     __slots__ = ("_by_name",)
 
@@ -57,11 +57,11 @@ class Amounts(Mapping[str, Amount]):
         return ", ".join(f"{name}: {shown(amount)}" for name, amount in self._by_name.items())
 
     def plus(self, other: Mapping[str, Amount]) -> Amounts:
-        """The sum, without resources of which nothing is left."""
+        """The sum, without resources that become zero."""
         return self._combined(other, 1)
 
     def minus(self, other: Mapping[str, Amount]) -> Amounts:
-        """The difference, without resources of which nothing is left."""
+        """The difference, without resources that become zero."""
         return self._combined(other, -1)
 
     def _combined(self, other: Mapping[str, Amount], sign: int) -> Amounts:
@@ -75,18 +75,18 @@ NOTHING: Final = Amounts()
 
 
 def shown(amount: Amount) -> str:
-    """An amount for people: whole numbers as they are, others with at most six decimals."""
+    """An amount for display: whole numbers unchanged, others with at most six decimals."""
     return str(amount) if amount.denominator == 1 else f"{float(amount):.6f}".rstrip("0").rstrip(".")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shortage:
-    """A ledger has less of a resource than was wanted."""
+    """A ledger has less of a resource than requested."""
 
     ledger: str
     resource: str
     wanted: Amount
-    #: What it could give; below 0 where its capacity was lowered under what is given out already.
+    #: What it could give; below 0 if its capacity was lowered below what is allocated.
     available: Amount
     capacity: Amount
 
@@ -99,14 +99,14 @@ class Shortage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InUse:
-    """Another booking's use of a ledger conflicts with what was wanted."""
+    """Another booking's use of a ledger conflicts with the request."""
 
     ledger: str
     #: Name of the exclusive use.
     use: str
-    #: One of the parties that are in the way.
+    #: One of the conflicting parties.
     by: str
-    #: That party has the ledger to itself; otherwise it is only there, and sole use was wanted.
+    #: Whether that party uses the ledger exclusively; otherwise it only uses it, and exclusive use was requested.
     exclusively: bool
 
     def __str__(self) -> str:
@@ -117,7 +117,7 @@ class InUse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NotOffered:
-    """An exclusive use was wanted that no ledger on the way offers."""
+    """No ledger on the path offers the requested exclusive use."""
 
     ledger: str
     use: str
@@ -128,7 +128,7 @@ class NotOffered:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlreadyHeld:
-    """What was to be booked is booked already: a claim has one holder."""
+    """A booking with this id exists already: a claim has one holder."""
 
     booking: str
     #: The party that holds it.
@@ -140,7 +140,7 @@ class AlreadyHeld:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StillInUse:
-    """A ledger cannot go while something is booked on it or divided from it."""
+    """A ledger cannot be removed while something is booked on it or divided from it."""
 
     ledger: str
     by: str
@@ -164,7 +164,7 @@ Obstacle: TypeAlias = Shortage | InUse | NotOffered | AlreadyHeld | StillInUse |
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Denied:
-    """Nothing was booked, and all that stood in the way."""
+    """Nothing was booked, with all obstacles."""
 
     obstacles: tuple[Obstacle, ...]
 

@@ -1,4 +1,4 @@
-"""Scripts of `qsub` as a text of the job's ad: plain text as it is, other bytes and long ones packed.
+"""Scripts of `qsub` as a string in the job's ad: plain text unchanged, binary and long scripts packed.
 
 A packed script is `_MARK`, a line break, and the bytes compressed with zlib in base64.
 """
@@ -12,7 +12,7 @@ from typing import Final
 
 #: Longest script, bytes.
 SCRIPT_BYTES_MAX: Final = 50_000_000
-#: Longest script as a text of the ad, which travels with the job, characters.
+#: Longest script as a string in the ad, which is sent along with the job, characters.
 SCRIPT_CHARS_MAX: Final = 3_000_000
 #: Scripts up to this length that are UTF-8 stay readable in the ad, bytes.
 PLAIN_BYTES_MAX: Final = 500_000
@@ -39,7 +39,7 @@ def packed_script(data: bytes) -> str:
 
 
 def unpacked_script(text: str) -> bytes:
-    """The bytes of a script; of a text that `packed_script` did not make, that text."""
+    """The bytes of a script; a text that `packed_script` did not make is returned as its bytes."""
     mark, _, data = text.partition("\n")
     if mark == _MARK:
         try:

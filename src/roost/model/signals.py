@@ -1,6 +1,6 @@
-"""Signals by name and number: how submit files and job ads name them.
+"""Signals by name and number: as in submit files and job ads.
 
-Numbers are those of Linux on the usual processors.
+Numbers are those of Linux on common processors.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _ALIASES: Final = {"SIGIOT": "SIGABRT", "SIGCLD": "SIGCHLD", "SIGPOLL": "SIGIO"}
 
 
 def signal_named(value: object) -> str | None:
-    """The name of a signal given as name, with or without SIG and in any case, or as number; None for anything else."""
+    """The name of a signal given by name (with or without SIG, in any case) or by number; None for anything else."""
     if isinstance(value, str):
         text = value.strip().upper()
         if text.isdecimal() and len(text) < 4:

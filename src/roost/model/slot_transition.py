@@ -6,23 +6,23 @@ from roost.base.structs import Struct
 
 
 class ClauseSeen(Struct):
-    """A clause of an expression that decided."""
+    """A clause of a deciding expression."""
 
     clause: str
     value: str
-    #: What made it so, such as ``KeyboardIdle is 0``.
+    #: The values that decided it, such as ``KeyboardIdle is 0``.
     because: tuple[str, ...]
 
 
 class ProgramEnd(Struct):
-    """How a program ended by itself: one of both is null."""
+    """How a program exited by itself: one of the two is null."""
 
     code: int | None
     signal: int | None
 
 
 class SlotTransition(Struct):
-    """A transition of a slot, or of its starter; what is empty was not known, or does not apply."""
+    """A transition of a slot, or of its starter; empty fields are unknown or do not apply."""
 
     #: Epoch s.
     at: float
@@ -30,21 +30,21 @@ class SlotTransition(Struct):
     #: State and activity, such as ``Claimed/Busy``; of a starter its state.
     from_: str
     to: str
-    #: In the table of transitions, such as 14 or 12a; of a starter ``starter 4``.
+    #: Number in the table of transitions, such as 14 or 12a; for a starter, ``starter 4``.
     number: str
     #: `roost.model.reasons.Reason`.
     reason: str
-    #: What ended a run, of those that have more to say than the reason.
+    #: Why a run ended, if there is more detail than the reason.
     cause: str = ""
-    #: The starter's own transition, not the slot's.
+    #: Whether it is the starter's transition rather than the slot's.
     starter: bool = False
     job: str = ""
     #: The program of a fetched job, which has no name in a queue.
     fetched: str = ""
     user: str = ""
-    #: Of the job's program, where it ended by itself.
+    #: How the job's program ended, if it exited by itself.
     exit: ProgramEnd | None = None
-    #: What of a Grid Engine cell suspends the job, a sentence each.
+    #: What suspends the job in a Grid Engine cell, in sentences.
     cell: tuple[str, ...] = ()
     #: The id of the request that led to it: the order to end the run, otherwise the submission.
     request: str = ""
@@ -54,9 +54,9 @@ class SlotTransition(Struct):
     expression: str = ""
     value: str = ""
     place: str = ""
-    #: The clauses that made the value.
+    #: The clauses that decided the value.
     why: tuple[ClauseSeen, ...] = ()
-    #: What would change the value, all else being as it is.
+    #: What would change the value, all else being equal.
     otherwise: tuple[str, ...] = ()
 
 

@@ -1,4 +1,4 @@
-"""Slots: their kinds, numbers and sizes, and what is known of the machine that they divide.
+"""Slots: their kinds, numbers and sizes, and the machine that they divide.
 
 What this module does not do: decide how a machine is divided (`roost.startd.layout.layout`), or what a slot does
 (`roost.startd.machine`).
@@ -25,7 +25,7 @@ class SlotKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, order=True)
 class SlotId:
-    """The number of a slot on its machine; slots sort by it, dynamic ones after the slot they are cut from."""
+    """The number of a slot on its machine; slots sort by it, dynamic ones after their parent."""
 
     #: SlotID, from 1; a dynamic slot has its parent's.
     number: int
@@ -34,12 +34,12 @@ class SlotId:
 
     @property
     def is_dynamic(self) -> bool:
-        """Whether the slot was cut from a partitionable one."""
+        """Whether the slot is dynamic."""
         return self.dynamic > 0
 
     @property
     def parent(self) -> SlotId:
-        """The slot that a dynamic one was cut from; itself for any other."""
+        """The partitionable slot of a dynamic one; the slot itself for any other."""
         return SlotId(self.number)
 
     def __str__(self) -> str:
@@ -48,7 +48,7 @@ class SlotId:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SlotSize:
-    """What a slot has, or has left."""
+    """What a slot has in total or has left."""
 
     cpus: Amount
     memory_mb: Amount
@@ -59,7 +59,7 @@ class SlotSize:
 
     @property
     def amounts(self) -> Amounts:
-        """What is divided between slots: all but swap."""
+        """The amounts divided between slots: all except swap."""
         return Amounts({CPUS: self.cpus, MEMORY: self.memory_mb, DISK: self.disk_kb, **self.custom})
 
 
@@ -79,9 +79,9 @@ class SlotShape:
     filesystem: str
     #: Custom resource to units.
     custom: Mapping[str, int] = field(default_factory=dict)
-    #: Custom resource to the identifiers of the slot's units; a resource without identifiers is not in it.
+    #: Custom resource to the identifiers of the slot's units; a resource without identifiers is left out.
     assigned: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    #: Why the slot is smaller than configured and must not be used; None for a sound one.
+    #: Why the slot is smaller than configured and must not be used; None if it is usable.
     broken: str | None = None
 
     @property
@@ -96,7 +96,7 @@ class CustomResource:
 
     #: As published: the configured spelling with a capital first letter.
     name: str
-    #: Units found, the offline ones included.
+    #: Units found, including offline ones.
     detected: int
     #: Identifiers of the units that may be used; empty for a resource that is only counted.
     ids: tuple[str, ...] = ()
@@ -104,7 +104,7 @@ class CustomResource:
     offline: tuple[str, ...] = ()
     #: Further attributes that its inventory printed.
     properties: Mapping[str, Value] = field(default_factory=dict)
-    #: Identifier of a unit to its properties; units of which nothing is told are not in it.
+    #: Identifier of a unit to its properties; units without properties are left out.
     units: Mapping[str, ClassAd] = field(default_factory=dict)
 
     @property
@@ -115,20 +115,20 @@ class CustomResource:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MachineResources:
-    """What there is to divide between slots, as configured."""
+    """What is divided between slots, as configured."""
 
     detected_cpus: int
     detected_memory_mb: int
     cpus: int
     memory_mb: int
     swap_kb: int
-    #: Filesystem to its space less what is reserved, KB.
+    #: Filesystem to its space minus the reserved part, KB.
     disk_kb: Mapping[str, int]
     custom: tuple[CustomResource, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
-        """MachineResources, the names of everything that slots have."""
+        """The names of all resources of slots (MachineResources)."""
         return ("Cpus", "Memory", "Disk", "Swap", *(each.name for each in self.custom))
 
 
@@ -136,25 +136,25 @@ class MachineResources:
 class Filesystem:
     """Where scratch directories are."""
 
-    #: Tells filesystems apart, for instance the device or the mount point.
+    #: Identifies the filesystem, for instance the device or the mount point.
     name: str
     free_kb: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostReading:
-    """What sensors say about a machine. Everything that a layout depends on beside the configuration."""
+    """Sensor readings of a machine: everything that a layout depends on apart from the configuration."""
 
     cpus: int
     memory_mb: int
     swap_kb: int = 0
-    #: Directory to the filesystem that it is on; the longest that leads to a path counts.
+    #: Directory to the filesystem that it is on; the longest prefix of a path counts.
     filesystems: Mapping[str, Filesystem] = field(default_factory=dict)
     #: Custom resource, as spelled in MACHINE_RESOURCE_INVENTORY_<NAME>, to what its command printed.
     inventories: Mapping[str, str] = field(default_factory=dict)
 
     def filesystem_of(self, path: str) -> Filesystem:
-        """The filesystem of a path; the first known one where nothing leads to the path, else an empty one."""
+        """The filesystem of a path; the first known one if no directory contains the path, else an empty one."""
         leading = [each for each in self.filesystems if _leads_to(each, path)]
         if leading:
             return self.filesystems[max(leading, key=len)]

@@ -1,7 +1,6 @@
-"""What a starter, which looks after one job on one slot, shares with others: its reasons, readings and reports.
+"""Data that a starter, which runs one job on one slot, shares with others: its reasons, readings and reports.
 
-Its events are in `starter_events`, its orders in `starter_effects`. The numbers of holds and vacations are those that
-users of HTCondor know from their jobs' ads.
+Its events are in `starter_events`, its effects in `starter_effects`. Hold and vacate codes are HTCondor's.
 """
 
 from __future__ import annotations
@@ -9,7 +8,7 @@ from __future__ import annotations
 from enum import IntEnum, StrEnum
 from typing import Final
 
-from roost.base.records import dataclass, field
+from roost.base.fast_records import field, record
 from roost.classad import ClassAd
 
 
@@ -57,9 +56,9 @@ class OrderedBy(StrEnum):
 
 
 class StarterHold(IntEnum):
-    """Numbers of the holds that a starter asks for by itself."""
+    """Hold codes that a starter requests by itself."""
 
-    #: The job's program says itself that it is at fault; as with OnExitHold.
+    #: The job's program itself reports an error; as with OnExitHold.
     APPLICATION_ERROR = 3
     FAILED_TO_CREATE_PROCESS = 6
     UNABLE_TO_OPEN_OUTPUT = 7
@@ -75,18 +74,18 @@ class StarterHold(IntEnum):
     OUT_OF_RESOURCES = 34
     INVALID_DOCKER_IMAGE = 35
     FAILED_TO_CHECKPOINT = 36
-    #: HTCondor's numbers of failed scripts before and after a job.
+    #: HTCondor's codes for failed scripts before and after a job.
     PROLOG_FAILED = 43
     EPILOG_FAILED = 44
 
 
 class StarterVacate(IntEnum):
-    """Numbers of the vacations that a starter decides by itself."""
+    """Vacate codes that a starter decides by itself."""
 
     JOB_NOT_STARTED = 1003
     JOB_SHOULD_REQUEUE = 1005
     STARTER_ERROR = 1007
-    #: The number of the startd's own policy, for it is the machine's policy as well; `EVICT_SUBCODE` tells them apart.
+    #: The code of the startd's own policy, because it is also the machine's policy; `EVICT_SUBCODE` distinguishes them.
     EVICT_EXPRESSION = 1011
     SCRATCH_DIRECTORY = 1024
 
@@ -95,9 +94,9 @@ class StarterVacate(IntEnum):
 EVICT_SUBCODE: Final = 1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Cause:
-    """Why a job does not come to its own end."""
+    """Why a job is ended before its program exits."""
 
     ending: Ending
     #: HoldReasonCode or VacateReasonCode, its subcode, and the text that goes with them.
@@ -105,13 +104,13 @@ class Cause:
     subcode: int = 0
     text: str
     by: OrderedBy
-    #: The id of the request that ordered it; "" where none did.
+    #: The id of the request that ordered it; "" if none did.
     request: str = field(default="", metadata={"added": True})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Usage:
-    """What a job and all its descendants use, measured once."""
+    """One measurement of the usage of a job and all its descendants."""
 
     #: Virtual size, KiB.
     image_size_kib: int
@@ -120,9 +119,9 @@ class Usage:
     user_cpu_s: float
     system_cpu_s: float
     process_count: int
-    #: What they have read and written through system calls, bytes.
+    #: Bytes read and written through system calls.
     io_bytes: int = field(default=0, metadata={"added": True})
-    #: Of the sandbox, KiB; None where it was not measured.
+    #: Size of the sandbox, KiB; None if not measured.
     disk_usage_kib: int | None = None
 
 
@@ -132,9 +131,9 @@ class HookPoint(StrEnum):
     PREPARE_EARLY = "PREPARE_JOB_BEFORE_TRANSFER"
     PREPARE = "PREPARE_JOB"
     UPDATE = "UPDATE_JOB_INFO"
-    #: Before the soft signal of a job that has to go. HTCondor has no such hook.
+    #: Before the soft signal of a job that must leave. HTCondor has no such hook.
     VACATE = "VACATE_JOB"
-    #: The job could not be started. HTCondor's authors only wished for it.
+    #: The job could not be started. In HTCondor this hook is only an idea in the manual.
     FAILURE = "STARTER_FAILURE"
     EXIT = "JOB_EXIT"
 
@@ -143,16 +142,16 @@ class ScriptPoint(StrEnum):
     """Where a starter runs a program of the queue instance, or of the slot."""
 
     PROLOG = "prolog"
-    #: Of the parallel environment: after the prolog, and before the epilog.
+    #: Of the parallel environment: after the prolog and before the epilog.
     PE_START = "pe_start"
     PE_STOP = "pe_stop"
-    #: Of the job's checkpointing interface: what it saved is no longer needed.
+    #: Of the job's checkpointing interface: its checkpoint is no longer needed.
     CLEAN = "clean_command"
     EPILOG = "epilog"
 
 
 class Method(StrEnum):
-    """What is run to act upon a job's processes; the words are attributes of queues and checkpointing interfaces."""
+    """Methods that act on a job's processes; the values are attributes of queues and checkpointing interfaces."""
 
     SUSPEND = "suspend_method"
     RESUME = "resume_method"
@@ -176,7 +175,7 @@ class Doing(StrEnum):
 
 
 class StarterTimer(StrEnum):
-    """The timers of a starter. Each is one deadline of its state."""
+    """The timers of a starter, each a deadline of its state."""
 
     POLL = "poll"
     UPDATE = "update"
@@ -192,43 +191,44 @@ class StarterTimer(StrEnum):
 
 
 class Output(StrEnum):
-    """What became of a job's output."""
+    """The outcome of a job's output transfer."""
 
     NONE = "none"
-    #: Brought to where the user wants it.
+    #: Transferred to its destination.
     DELIVERED = "delivered"
     #: Kept by the queue for the next run.
     KEPT = "kept"
     FAILED = "failed"
-    #: There was no time left.
+    #: Not transferred: no time was left.
     ABANDONED = "abandoned"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class ScriptFailure:
-    """Prolog or epilog did not end with status 0; what that means to the slot is for its startd."""
+    """A prolog or epilog that did not exit with status 0; the startd decides what that means for the slot."""
 
     point: ScriptPoint
-    #: Below 0: the number of the signal that killed it. None: it could not be run.
+    #: Below 0: the number of the signal that killed it. None if it could not be run.
     status: int | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class ExitReport:
     """How a run ended. A starter makes exactly one."""
 
     ending: Ending
-    #: None where the job came to its own end.
+    #: None if the program exited by itself.
     cause: Cause | None
-    #: The job's program was started in this run.
+    #: Whether the job's program was started in this run.
     started: bool
-    #: How the program ended; both None where it was not started, or its end was not seen.
+    #: How the program ended; both None if it was not started or its end was not observed.
     exit_code: int | None = None
     exit_signal: int | None = None
     core_dumped: bool = False
     output: Output = Output.NONE
-    #: States of the job saved in this run.
+    #: Checkpoints of the job in this run.
     checkpoints: int = 0
     script_failures: tuple[ScriptFailure, ...] = ()
-    #: What the job's ad is told: the last figures, and ExitReason, ExitBySignal, ExitCode or ExitSignal, JobDuration.
+    #: Updates for the job's ad: the last measurements, and ExitReason, ExitBySignal, ExitCode or ExitSignal,
+    #: JobDuration.
     attributes: ClassAd

@@ -1,42 +1,42 @@
-"""What a starter orders: values that a runtime or a simulation carries out, in the order in which they stand.
+"""Effects of a starter, which a runtime or a simulation carries out in order.
 
-An order about the job comes after the `StartJob` that it is about; one that comes before there is a process is kept
-until there is. What comes of an order comes back as an event of `starter_events`.
+An effect on the job comes after its `StartJob`; if the process does not exist yet, the effect is kept until it does.
+The result of an effect comes back as an event of `starter_events`.
 """
 
 from __future__ import annotations
 
 from typing import TypeAlias
 
-from roost.base.records import dataclass
+from roost.base.fast_records import record
 from roost.classad import ClassAd
 from roost.model.starter import Cause, Doing, ExitReport, HookPoint, Method, Output, ScriptPoint, StarterTimer
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class MakeSandbox:
     """Make the scratch directory."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class RunHook:
-    """Run a hook: as the job's user, but for STARTER_FAILURE, since that user may be what there is not."""
+    """Run a hook: as the job's user, except STARTER_FAILURE, because that user may not exist."""
 
     point: HookPoint
     path: str
-    #: As configured, or the word that the hook is told.
+    #: As configured, or the keyword that the hook gets.
     arguments: str
-    #: What it reads.
+    #: Its standard input.
     ad: ClassAd
-    #: Its result is waited for.
+    #: Whether the starter waits for its result.
     awaited: bool
-    #: How long it may take if nothing waits for it, s; None until the run is over.
+    #: Time limit if nothing waits for it, s; None until the run is over.
     timeout_s: float | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class RunScript:
-    """Run prolog or epilog, ``[user@]path arguments`` as configured."""
+    """Run a prolog or epilog, ``[user@]path arguments`` as configured."""
 
     point: ScriptPoint
     command: str
@@ -44,149 +44,149 @@ class RunScript:
     job_status: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class RunMethod:
-    """Act upon the job's processes as its queue instance wants it; the result is `MethodEnded`."""
+    """Act on the job's processes as its queue instance is configured; the result is `MethodEnded`."""
 
     method: Method
-    #: The signal that all processes of the job get; or a line for a shell that runs as the job's user.
+    #: The signal for all processes of the job, or a command line for a shell run as the job's user.
     command: str
-    #: How long it may take, s.
+    #: Time limit, s.
     timeout_s: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class TransferInput:
     """Move the job's input into the sandbox."""
 
     job_ad: ClassAd
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class StartJob:
     """Start the job's program."""
 
-    #: 1, 2, … in one starter; the job is started again after it saved its state.
+    #: 1, 2, … within one starter; the job is restarted after it saved its state.
     run: int
     job_ad: ClassAd
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class SuspendProcesses:
     """Stop all processes of the job."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class ContinueProcesses:
-    """Let all processes of the job go on."""
+    """Continue all processes of the job."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class SignalJob:
     """Send a signal to the main process of the job, or to all of them."""
 
     #: ``SIGTERM``.
     signal: str
     all: bool = False
-    #: The job is to save its state, and goes on.
+    #: Whether the job saves its state and continues.
     saves: bool = False
-    #: From now on the job counts as suspended: it will be stopped in a moment.
+    #: Whether the job counts as suspended from now on, because it will be stopped in a moment.
     suspends: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class KillProcesses:
-    """SIGKILL every process of the job that is left, descendants and all."""
+    """Send SIGKILL to every remaining process of the job, including descendants."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class TransferCheckpoint:
-    """Move what the job saved to the queue."""
+    """Transfer the job's checkpoint to the queue."""
 
-    #: In which start of the job.
+    #: The start of the job that saved it.
     run: int
     job_ad: ClassAd
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class TransferOutput:
-    """Move output to where the user wants it, or to the queue for the next run."""
+    """Transfer output to its destination, or to the queue for the next run."""
 
     job_ad: ClassAd
     destination: Output
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class AbortWork:
     """Stop the work that the starter waits for; its result no longer matters."""
 
     doing: Doing
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class RemoveSandbox:
     """Remove the scratch directory with all that is in it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class ReportUsage:
-    """Tell startd and queue how the job is doing."""
+    """Report the job's usage to startd and queue."""
 
     attributes: ClassAd
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class ReportCheckpoint:
     """Tell the queue that the job's state has been saved."""
 
-    #: How often in this run.
+    #: Number of checkpoints in this run.
     checkpoints: int
     attributes: ClassAd
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class ReportEviction:
-    """Tell the startd that the job is being got rid of though the startd did not order it."""
+    """Tell the startd that the starter is evicting the job on its own."""
 
     #: "Vacating" or "Killing".
     job_state: str
     cause: Cause
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class ReportExit:
     """Tell startd and queue how the run ended."""
 
     report: ExitReport
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Warn:
-    """Tell the administrator, and the job's log where it is about the job."""
+    """Warn the administrator, and in the job's log if it concerns the job."""
 
     #: Name of an expression, an attribute or a hook.
     about: str
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SetTimer:
-    """Remind the starter at that time, epoch s; replaces the timer of that kind."""
+@record
+class SetStarterTimer:
+    """Fire the timer at that time, epoch s; replaces an earlier setting."""
 
     timer: StarterTimer
     at: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CancelTimer:
-    """The reminder is no longer needed."""
+@record
+class CancelStarterTimer:
+    """Cancel the timer."""
 
     timer: StarterTimer
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Quit:
-    """Nothing is left to be done: the starter ends."""
+    """End the starter: all work is done."""
 
 
 StarterEffect: TypeAlias = (
@@ -209,7 +209,7 @@ StarterEffect: TypeAlias = (
     | ReportEviction
     | ReportExit
     | Warn
-    | SetTimer
-    | CancelTimer
+    | SetStarterTimer
+    | CancelStarterTimer
     | Quit
 )

@@ -1,7 +1,7 @@
-"""What can happen to a starter: orders from startd or queue, results of its own orders, readings of its job.
+"""Events of a starter: orders from startd or queue, results of its own effects, readings of its job.
 
-The time at which it happened goes with an event to the machine. An order may come twice, late or not at all. A result
-may come late, when it is no longer waited for, but never before its order was given.
+The time is passed to the state machine along with the event. An order may arrive twice, late or not at all. A result
+may arrive late, when it is no longer awaited, but never before its effect was ordered.
 """
 
 from __future__ import annotations
@@ -9,67 +9,67 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TypeAlias
 
-from roost.base.records import dataclass, field
+from roost.base.fast_records import field, record
 from roost.classad import ClassAd
 from roost.model.starter import Cause, HookPoint, Method, ScriptPoint, StarterHold, StarterTimer, Usage
 
 # -- orders ------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class SuspendOrdered:
-    """The startd wants the job to stand still."""
+    """The startd orders the job to be suspended."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class ContinueOrdered:
-    """The startd wants the job to go on."""
+    """The startd orders the job to continue."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class SoftKillOrdered:
-    """The job is to end, and has time for it."""
+    """The job must end, with time to do so."""
 
     cause: Cause
-    #: Retirement it has left, s; None where the sender does not say.
+    #: Remaining retirement, s; None if the sender does not say.
     retirement_s: float | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class HardKillOrdered:
-    """The job is to end at once."""
+    """The job must end at once."""
 
     cause: Cause
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class CheckpointOrdered:
-    """The job is to save its state now, if it can."""
+    """The job must save its state now, if it can."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Reconfigured:
     """The policy may have changed."""
 
 
-# -- what became of orders -------------------------------------------------------------------------
+# -- results of effects -------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class SandboxMade:
-    """The scratch directory is there."""
+    """The scratch directory exists."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class SandboxFailed:
     """It could not be made."""
 
     text: str
-    #: The hold that it leads to; None where another machine may do better.
+    #: The hold that it leads to; None if another machine may succeed.
     code: StarterHold | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class HookEnded:
     """A hook has ended."""
 
@@ -80,7 +80,7 @@ class HookEnded:
     printed: ClassAd | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class HookNotRun:
     """A hook could not be started."""
 
@@ -88,86 +88,87 @@ class HookNotRun:
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class ScriptEnded:
-    """Prolog or epilog has ended, or could not be started: status None."""
+    """A prolog or epilog has ended, or could not be started (status None)."""
 
     point: ScriptPoint
     status: int | None = 0
-    #: What ran before the job could print to the job's output, which is kept.
+    #: Whether a script that ran before the job may have written to the job's output, which is then kept.
     printed: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class MethodEnded:
     """A method of the queue instance has ended."""
 
     method: Method
-    #: What is wrong with how it ended, or that it could not be run; "" for nothing.
+    #: The problem with its end, or why it could not be run; "" for none.
     text: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class InputTransferred:
     """All input is in the sandbox."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class InputFailed:
-    """Input could not be moved."""
+    """Input could not be transferred."""
 
     text: str
-    #: The hold that it leads to; None where another machine may do better.
+    #: The hold that it leads to; None if another machine may succeed.
     code: StarterHold | None = StarterHold.TRANSFER_INPUT_ERROR
     subcode: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class JobStarted:
-    """The job's program runs."""
+    """The job's program was started."""
 
     #: Which `StartJob` it is about.
     run: int
     pid: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class JobNotStarted:
     """The job's program could not be started."""
 
     run: int
     text: str
     errno: int = 0
-    #: The hold that it leads to; None where another machine may do better.
+    #: The hold that it leads to; None if another machine may succeed.
     code: StarterHold | None = StarterHold.FAILED_TO_CREATE_PROCESS
-    #: The job's queue instance of a Grid Engine cell is at fault.
+    #: Whether the job's queue instance of a Grid Engine cell is at fault.
     by_queue: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class JobEnded:
-    """The job's main process has ended. Exactly one of code and signal is set, or neither if its end was not seen."""
+    """The job's main process has ended. Exactly one of code and signal is set, or neither if its end was not
+    observed."""
 
     run: int
     exit_code: int | None = None
     signal: int | None = None
     core_dumped: bool = False
-    #: What on this machine the program could not do without; "" where nothing is known to have been missing.
+    #: What the program needed but was missing on this machine; "" if nothing is known to have been missing.
     missing: str = ""
     #: Why the kernel killed it for its use of memory; "" if it did not.
     out_of_memory: str = ""
-    #: What it used, by the names of getrusage(2); empty where that is not known.
+    #: Its resource usage, by the names of getrusage(2); empty if unknown.
     resources: Mapping[str, float] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class SoftKillFailed:
     """The soft kill's signal could not be delivered."""
 
     run: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class UsageSampled:
     """The job was measured."""
 
@@ -175,17 +176,17 @@ class UsageSampled:
     usage: Usage
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class CheckpointTransferred:
-    """The state that the job saved is safe."""
+    """The job's checkpoint has been transferred."""
 
-    #: Of which start of the job.
+    #: The start of the job that saved it.
     run: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class CheckpointFailed:
-    """The state that the job saved could not be moved."""
+    """The job's checkpoint could not be transferred."""
 
     run: int
     text: str
@@ -193,30 +194,30 @@ class CheckpointFailed:
     subcode: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class OutputTransferred:
-    """All output is where it belongs."""
+    """All output is at its destination."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class OutputFailed:
-    """Output could not be moved."""
+    """Output could not be transferred."""
 
     text: str
     code: StarterHold = StarterHold.TRANSFER_OUTPUT_ERROR
     subcode: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class SandboxRemoved:
-    """Nothing is left of the scratch directory; or it had to be left, and `text` says why."""
+    """The scratch directory was removed, or had to be left, and `text` says why."""
 
     text: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class StarterTimerFired:
-    """A timer that the starter had set ran out."""
+    """A timer that the starter had set fired."""
 
     timer: StarterTimer
 

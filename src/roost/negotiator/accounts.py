@@ -1,12 +1,11 @@
-"""Users' priorities: who has used more of late comes later.
+"""Users' priorities: heavier recent use means a worse priority.
 
-A user's real priority is the weight of slots that the user has had, weighed so that what lies a half-life back counts
-for half; at least 0.5. The effective priority is that times the user's factor, and the lower one is better. The
-factor is the one set for the user, else that of nice users, of the user's group, of users from elsewhere, or the
-default.
+A user's real priority is the slot weight that the user has used, decayed so that use one half-life ago counts half; at
+least 0.5. The effective priority is the real priority times the user's factor, and lower is better. The factor is the
+one set for the user, else the one for nice users, for the user's group, for remote users, or the default.
 
-`Accounts` keeps what must outlive a restart and goes to JSON and back. It reads no clock: each update says what time it
-is. The caller reports uses of claims that began and ended between two updates, as weight times seconds.
+`Accounts` keeps what must survive a restart and converts to and from JSON. It reads no clock: each update passes the
+time. The caller reports the use of claims that began and ended between two updates, as weight times seconds.
 """
 
 from __future__ import annotations
@@ -16,24 +15,24 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from roost.base.records import dataclass
-from roost.negotiator.settings import ROOT, GroupSettings, PriorityFactors, Settings
+from roost.negotiator.settings import ROOT, GroupSettings, NegotiatorSettings, PriorityFactors
 
-#: Best real priority, and the one that users begin with.
+#: The best real priority, which is also the initial one.
 BEST: Final = 0.5
 #: Version of the JSON form.
 VERSION: Final = 1
-#: How often users are charged with what they use just then, s.
+#: How often users are charged for their current use, s.
 CHARGED_EVERY_S: Final = 5.0
-#: Most users that are kept; those who have used nothing for longest go first.
+#: Most accounts kept; those unused for longest are dropped first.
 USERS_MAX: Final = 100_000
 
 
 @dataclass(slots=True, kw_only=True)
 class User:
-    """What is kept of one user."""
+    """The account of one user."""
 
     priority: float = BEST
-    #: Set by an administrator; None for what the configuration says.
+    #: Set by an administrator; None to use the configuration.
     factor: float | None = None
     #: Weight of the slots in use at the last update.
     in_use: float = 0.0
@@ -41,7 +40,7 @@ class User:
     slots: int = 0
     #: Weight times time used since `began`, s.
     used_s: float = 0.0
-    #: Epoch s of the first and last use; None for none yet.
+    #: Epoch s of the first and last use; None before any.
     began: float | None = None
     last: float | None = None
     #: Weight that the user gets before fair share, and never exceeds; None for neither.
@@ -50,7 +49,7 @@ class User:
 
 
 class AccountError(ValueError):
-    """An account cannot be changed so; the text says why."""
+    """An invalid change of an account; the text says why."""
 
 
 class Accounts:
@@ -67,13 +66,13 @@ class Accounts:
         self,
         usage: Mapping[str, tuple[float, int]],
         now: float,
-        settings: Settings,
+        settings: NegotiatorSettings,
         uncharged: Mapping[str, float] | None = None,
     ) -> None:
         """Charge the time since the last update.
 
-        `usage` is user to weight and number of slots in use now; `uncharged` is user to weight times seconds of what
-        began and ended meanwhile.
+        `usage` is user to weight and number of slots in use now; `uncharged` is user to weight times seconds of claims
+        that began and ended since.
         """
         elapsed = 0.0 if self.updated_at is None else max(0.0, now - self.updated_at)
         self.updated_at = now if self.updated_at is None else max(now, self.updated_at)
@@ -101,7 +100,7 @@ class Accounts:
             del self.users[name]
 
     def user(self, name: str) -> User:
-        """A user's account, made when first asked for."""
+        """A user's account, created on first access."""
         found = self.users.get(name)
         if found is None:
             found = self.users[name] = User()
@@ -114,21 +113,21 @@ class Accounts:
         found = self.users.get(name)
         return BEST if found is None else found.priority
 
-    def factor(self, name: str, settings: Settings) -> float:
+    def factor(self, name: str, settings: NegotiatorSettings) -> float:
         """The user's factor, at least 1."""
         found = self.users.get(name)
         if found is not None and found.factor is not None:
             return max(1.0, found.factor)
         return max(1.0, configured_factor(name, settings.factors, settings.groups))
 
-    def effective(self, name: str, settings: Settings) -> float:
+    def effective(self, name: str, settings: NegotiatorSettings) -> float:
         """The user's effective priority; the lower one goes first."""
         return self.real(name) * self.factor(name, settings)
 
     # -- commands ----------------------------------------------------------------------------------
 
     def set_factor(self, name: str, factor: float | None) -> None:
-        """Give a user a factor of its own, or None to go by the configuration. Raises AccountError below 1."""
+        """Give a user a factor of its own, or None to use the configuration's. Raises AccountError below 1."""
         if factor is not None and not (math.isfinite(factor) and factor >= 1.0):
             raise AccountError(f"a priority factor is a number from 1 up, not {factor}")
         self.user(name).factor = factor
@@ -148,14 +147,15 @@ class Accounts:
         user.floor, user.ceiling = floor, ceiling
 
     def reset(self, name: str) -> None:
-        """Forget what a user has used: priority and sums; the factor stays."""
+        """Reset a user's use: priority and sums; the factor stays."""
         user = self.user(name)
         user.priority, user.used_s, user.began, user.last = BEST, 0.0, None, None
 
     def set_usage(
         self, name: str, *, used_s: float | None = None, began: float | None = None, last: float | None = None
     ) -> None:
-        """Write what a user has used: weight times s, and since and until when, epoch s; None leaves a figure as it is.
+        """Set a user's recorded use (weight times s) and its first and last time (epoch s); None leaves a figure
+        unchanged.
 
         Raises AccountError for negative ones.
         """
@@ -168,20 +168,21 @@ class Accounts:
         user.last = user.last if last is None else last
 
     def delete(self, name: str) -> None:
-        """Forget a user; who uses slots, or asks for some, begins anew. Raises AccountError if it is unknown."""
+        """Delete a user's account; a user who still uses or requests slots starts over. Raises AccountError if it is
+        unknown."""
         if self.users.pop(name, None) is None:
             raise AccountError(f"there is no account of {name}")
 
     # -- outside -----------------------------------------------------------------------------------
 
     def to_json(self) -> dict[str, Any]:
-        """All of it, as plain data."""
+        """The accounts as plain data."""
         users = {name: _plain(user) for name, user in sorted(self.users.items())}
         return {"version": VERSION, "updated_at": self.updated_at, "users": users}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Accounts:
-        """What `to_json` gave. Raises ValueError for anything else."""
+        """Accounts from the output of `to_json`. Raises ValueError for anything else."""
         if not isinstance(data, Mapping) or data.get("version") != VERSION:
             raise ValueError(f"accounts of another version than {VERSION}")
         found = cls()
@@ -196,7 +197,7 @@ class Accounts:
             found.users[str(name)] = User(**fields)
         return found
 
-    def ads(self, settings: Settings) -> Iterable[dict[str, Any]]:
+    def ads(self, settings: NegotiatorSettings) -> Iterable[dict[str, Any]]:
         """The attributes of an Accounting ad for each user."""
         for name, user in sorted(self.users.items()):
             attributes: dict[str, Any] = {
@@ -222,7 +223,7 @@ def _plain(user: User) -> dict[str, Any]:
 
 
 def group_of(submitter: str, groups: Iterable[GroupSettings]) -> str:
-    """The group of a submitter ``group.user@domain``: the longest that is configured, else ``<none>``."""
+    """The group of a submitter ``group.user@domain``: the longest configured one, else ``<none>``."""
     local = submitter.partition("@")[0].lower()
     best = ROOT
     for group in groups:
@@ -232,17 +233,17 @@ def group_of(submitter: str, groups: Iterable[GroupSettings]) -> str:
 
 
 def person_of(submitter: str, groups: Iterable[GroupSettings]) -> str:
-    """Who is behind a submitter, folded: ``user@domain`` without the group."""
+    """The user of a submitter, folded: ``user@domain`` without the group."""
     group = group_of(submitter, groups)
     return submitter.lower() if group == ROOT else submitter[len(group) + 1 :].lower()
 
 
 def ceiling_of(person: str, ceilings: Mapping[str, float]) -> float | None:
-    """What a user may have at most, by its name with or without the domain; None for no limit."""
+    """The ceiling of a user, looked up with and without the domain; None for no limit."""
     return ceilings.get(person, ceilings.get(person.partition("@")[0]))
 
 
-#: What the names of jobs begin with that say NiceUser, whatever the group of nice jobs is called.
+#: Prefix of the submitters of NiceUser jobs, whatever the group of nice jobs is called.
 OLD_NICE: Final = "nice-user."
 
 

@@ -1,11 +1,10 @@
-"""What a cycle decided, for the record.
+"""Audit records of the decisions of a cycle.
 
 Discarded ads and prevented matches are counted by cause: knob, user, and whether they were only noted. A cause that
-goes on from cycle to cycle is one record: it begins when the cause is first met, grows while it is met again, and is
-over when it was not met for QUIET_S. So the trail of a pool whose policy keeps out a thousand jobs for a day is a line
-a user.
+recurs from cycle to cycle is one record: it begins when the cause first occurs, grows while it recurs, and ends when
+the cause has not occurred for QUIET_S. So a policy that keeps out a thousand jobs for a day leaves one line per user.
 
-Matches that NEGOTIATOR_PE_AUDIT_EXPR asks for, and those that preempt a claim, have records of their own.
+Matches that NEGOTIATOR_PE_AUDIT_EXPR asks for, and those that preempt a claim, get separate records.
 """
 
 from __future__ import annotations
@@ -19,16 +18,16 @@ from roost.model.audit import AuditKind, AuditRecord, Detail, Effect, clipped, s
 from roost.model.digests import digest
 from roost.negotiator.accounts import Accounts
 from roost.negotiator.pool_policy import JOB_ONLY, Act, Cause, Counted
-from roost.negotiator.settings import Settings
+from roost.negotiator.settings import NegotiatorSettings
 from roost.negotiator.snapshot import Match, Plan, Snapshot
 
-#: A cause that is met again after this time is a new record, s.
+#: A cause that recurs after this time starts a new record, s.
 QUIET_S: Final = 600.0
-#: A record that goes on is told again so often, s.
+#: How often a continuing record is written again, s.
 TOLD_EVERY_S: Final = 60.0
-#: Causes that go on at the same time; of more those that were met first are over.
+#: Most causes tracked at the same time; beyond that, the least recent ones are ended.
 CAUSES_MAX: Final = 5_000
-#: Records of single matches in a cycle.
+#: Most records of single matches in a cycle.
 MATCHES_MAX: Final = 1_000
 
 _KINDS: Final = {Act.DISCARD: AuditKind.DISCARD, Act.VETO: AuditKind.VETO, Act.ERROR: AuditKind.POLICY_ERROR}
@@ -36,8 +35,8 @@ _NOTED: Final = {Act.DISCARD: Effect.WOULD_DISCARD, Act.VETO: Effect.WOULD_PREVE
 _WORDS: Final = {"schedd": "submitters", "startd": "slots", "job": "jobs"}
 
 
-def recurring(causes: Iterable[tuple[Cause, Counted]], settings: Settings, now: float) -> list[AuditRecord]:
-    """A record a cause, without the id that it gets when it is found to be new."""
+def recurring(causes: Iterable[tuple[Cause, Counted]], settings: NegotiatorSettings, now: float) -> list[AuditRecord]:
+    """One record per cause, without the id, which is assigned when the record proves to be new."""
     found = []
     for (act, knob, kind, user, log_only, text), counted in causes:
         if act is Act.MATCH:
@@ -74,8 +73,8 @@ def _reason(act: Act, knob: str, kind: str, text: str) -> str:
     return f"{what} for which the expression is ERROR"
 
 
-def single(plan: Plan, snapshot: Snapshot, settings: Settings, accounts: Accounts) -> list[AuditRecord]:
-    """Records of matches that preempt a claim, or that are wanted on record."""
+def single(plan: Plan, snapshot: Snapshot, settings: NegotiatorSettings, accounts: Accounts) -> list[AuditRecord]:
+    """Records of matches that preempt a claim or that the policy asks to audit."""
     found = [
         _preemption(match, snapshot, settings, accounts)
         for match in plan.matches[:MATCHES_MAX]
@@ -98,8 +97,8 @@ def single(plan: Plan, snapshot: Snapshot, settings: Settings, accounts: Account
 _AUDIT: Final = "NEGOTIATOR_PE_AUDIT_EXPR"
 
 
-def _about(match: Match, snapshot: Snapshot, settings: Settings) -> AuditRecord:
-    # A claim's id is a secret. Which of several jobs gets the slot is the queue's choice, and not known here.
+def _about(match: Match, snapshot: Snapshot, settings: NegotiatorSettings) -> AuditRecord:
+    # A claim's id is a secret. The queue chooses which of several jobs gets the slot; it is not known here.
     return AuditRecord(
         id=f"match/{digest(match.claim_id, match.job, match.slot)}",
         kind=AuditKind.MATCH,
@@ -117,11 +116,11 @@ def _about(match: Match, snapshot: Snapshot, settings: Settings) -> AuditRecord:
 
 
 def _whose(match: Match) -> str:
-    """Who is given a slot: of several jobs of a request the queue chooses, so that none of them is named."""
+    """The recipient of a slot. If a request has several jobs, none is named, because the queue chooses among them."""
     return match.submitter if match.among == 1 else f"a job of {match.submitter}, of the kind of {match.job},"
 
 
-def _preemption(match: Match, snapshot: Snapshot, settings: Settings, accounts: Accounts) -> AuditRecord:
+def _preemption(match: Match, snapshot: Snapshot, settings: NegotiatorSettings, accounts: Accounts) -> AuditRecord:
     about = _about(match, snapshot, settings)
     knob, text, place = "RANK", "", ""
     if match.preempts == "rank":
@@ -154,13 +153,13 @@ class _Going:
 
 @dataclass(slots=True)
 class Recurrence:
-    """Makes records that come again and again into one each."""
+    """Merges recurring records into one each."""
 
-    #: Id without its beginning to what goes on, the one met last at the end.
+    #: Id without its start time to the continuing record, most recent last.
     _going: dict[str, _Going] = field(default_factory=dict)
 
     def fresh(self, records: Iterable[AuditRecord], now: float) -> list[AuditRecord]:
-        """What is to be told: causes that are new, have grown, or were not told for a while."""
+        """The records to write: causes that are new, have grown, or were not written for TOLD_EVERY_S."""
         told = []
         for record in records:
             key = f"{record.id}/{record.configuration}"
@@ -169,7 +168,7 @@ class Recurrence:
                 known = _Going(replaced(record, id=f"{record.id}/{round(now * 1000)}"), told_at=now)
                 told.append(known.record)
             else:
-                # Matches that were made are others each time; of everything else the same may be met again.
+                # Each cycle's matches are new ones; anything else may be the same as before.
                 count, samples = record.count, record.samples
                 if record.kind is AuditKind.MATCH:
                     count += known.record.count

@@ -33,13 +33,13 @@ _SUBSYSTEM: Final = "NEGOTIATOR."
 
 
 def without_effect(config: Config) -> tuple[str, ...]:
-    """Those of them that a configuration sets, by name."""
+    """The names of those that a configuration sets."""
     names = (name.upper() for name in config.names())
     return tuple(sorted(name for name in names if name.removeprefix(_SUBSYSTEM) in _NAMES))
 
 
 def warning(config: Config) -> str:
-    """What to say of a pool that runs by a cell; "" if there is nothing to say."""
+    """The warning for a pool with a cell; "" for none."""
     found = without_effect(config)
     if not found:
         return ""

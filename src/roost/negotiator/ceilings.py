@@ -1,10 +1,10 @@
-"""What users may have of the pool at most at once, and what they have of that.
+"""Ceilings: how much of the pool each user may have at once, and how much of that is in use.
 
-A user is the one that the queue vouches for: the job's User, which a slot in use names in RemoteOwner. What the user
-writes about accounts (accounting_group, accounting_group_user, nice_user, +AccountingGroup) does not matter to it.
+A user is the one that the queue vouches for: the job's User, which a slot in use names in RemoteOwner. Accounting
+commands of the job (accounting_group, accounting_group_user, nice_user, +AccountingGroup) do not affect it.
 
-A ceiling of USER_CEILINGS holds for a user. One that `roost userprio --ceiling` sets under a name holds for the user of
-that name in the same way, and besides for the account of that name, for all users whose jobs are charged to it.
+A ceiling of USER_CEILINGS applies to a user. A ceiling that `roost userprio --ceiling` sets for a name applies to the
+user of that name, and also to the account of that name, that is, to all jobs charged to it.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from typing import Final
 from roost.base.records import dataclass
 from roost.classad import ClassAd
 from roost.negotiator.accounts import Accounts, ceiling_of, person_of
-from roost.negotiator.settings import Settings
+from roost.negotiator.settings import NegotiatorSettings
 
-#: What sets ceilings.
+#: The knob and the command that set ceilings.
 CONFIGURED: Final = "USER_CEILINGS"
 COMMANDED: Final = "roost userprio --ceiling"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ceiling:
-    """A ceiling that holds for a job."""
+    """A ceiling that applies to a job."""
 
     #: The user or the account.
     name: str
@@ -40,9 +40,9 @@ class Ceiling:
 
 
 class Ceilings:
-    """All ceilings of a cycle, and what their users have."""
+    """All ceilings of a cycle, and their current use."""
 
-    def __init__(self, settings: Settings, accounts: Accounts) -> None:
+    def __init__(self, settings: NegotiatorSettings, accounts: Accounts) -> None:
         self._settings = settings
         self._by_account = {name: user.ceiling for name, user in accounts.users.items() if user.ceiling is not None}
         self._by_person = {name.lower(): ceiling for name, ceiling in self._by_account.items()}
@@ -50,26 +50,26 @@ class Ceilings:
         self._used: dict[str, float] = {}
 
     def __bool__(self) -> bool:
-        """Whether there are any."""
+        """Whether any ceiling is set."""
         return bool(self._settings.ceilings or self._by_account)
 
     def person(self, job: ClassAd, submitter: str) -> str:
-        """The user whose job it is. Only ads that no queue has made lack User; then it is read from the submitter."""
+        """The user who owns a job. Only ads that no queue made lack User; then the submitter's name is used."""
         user = job.cell("user")
         return user if isinstance(user, str) and user else person_of(submitter, self._settings.groups)
 
     def charge(self, usage: Mapping[str, tuple[float, int]]) -> None:
-        """Count what users have before the cycle."""
+        """Count the use before the cycle."""
         for person, (weight, _) in usage.items():
             self.spend(person, weight)
 
     def spend(self, person: str, weight: float) -> None:
-        """A user has so much more."""
+        """Add to the use of a user."""
         key = person.lower()
         self._used[key] = self._used.get(key, 0.0) + weight
 
     def of(self, person: str, submitter: str, charged: float) -> Iterator[Ceiling]:
-        """The ceilings that hold for a user's jobs under a submitter, to whom `charged` is charged in all."""
+        """The ceilings that apply to a user's jobs under a submitter, which has been charged `charged` in total."""
         used = self._used.get(person.lower(), 0.0)
         configured = ceiling_of(person.lower(), self._settings.ceilings)
         if configured is not None:

@@ -1,9 +1,9 @@
 """The conditions that the pool's policy adds to Requirements, for all slots of a request at once.
 
-A policy asks few things of a job (its group, its program), and most requests of a cycle look the same to it. So what a
-condition gives for all slots is remembered for the values of the attributes that it can reach in a job's ad, however
-deep: requests that agree in these share one evaluation. Where it is the clock's, or chance's, or goes on into
-expressions and lists of the job's ad, nothing is remembered.
+A policy refers to few attributes of a job (its group, its program), and most requests of a cycle have the same values
+for them. So the results of a condition for all slots are cached by the values of the attributes that it can reach,
+directly or indirectly, in a job's ad: requests with equal values share one evaluation. Nothing is cached if the
+condition depends on the clock or on random numbers, or reaches expressions or lists in the job's ad.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from roost.classad.vector import Table
 from roost.classad.vector.result import Result
 from roost.negotiator.reach import SlotExpressions, reach
 
-#: Looks of requests for which the values of a condition are kept: each may be some bytes a slot.
+#: Cached results per condition: each may take a few bytes per slot.
 LOOKS_MAX: Final = 256
 
-#: Values whose equality, their class being the same, is all that there is to them.
+#: Classes whose values are interchangeable if they are equal.
 _PLAIN: Final = frozenset((bool, int, str, MISSING.__class__, UNDEFINED.__class__))
 
-#: What requests look like to a condition: class and value of each attribute that it reaches.
+#: Cache key of a request: class and value of each attribute that the condition reaches.
 _Look: TypeAlias = tuple[object, ...]
 
 
@@ -32,9 +32,9 @@ _Look: TypeAlias = tuple[object, ...]
 class Condition:
     """One condition in one cycle."""
 
-    #: Evaluates it on all slots for a request.
+    #: Evaluates the condition on all slots for a request.
     evaluate: Callable[[ClassAd], Result]
-    #: Folded names that it can reach; None if nothing is to be remembered.
+    #: Folded names that it can reach; None to disable caching.
     names: tuple[str, ...] | None
     _known: dict[_Look, Result] = field(default_factory=dict)
 
@@ -46,7 +46,7 @@ class Condition:
         return cls(evaluate, tuple(sorted(found.names)) if keeps else None)
 
     def on(self, ad: ClassAd) -> Result:
-        """What it gives on each slot for a request."""
+        """The result on each slot for a request."""
         look = self._look(ad)
         if look is None:
             return self.evaluate(ad)
@@ -58,7 +58,7 @@ class Condition:
         return found
 
     def _look(self, ad: ClassAd) -> _Look | None:
-        """What a request looks like; None if that cannot be said by values."""
+        """The cache key of a request; None if plain values cannot express it."""
         if self.names is None:
             return None
         look: list[Any] = []
@@ -66,7 +66,7 @@ class Condition:
             cell: Any = ad.cell(name)
             kind = cell.__class__
             if kind is float:
-                # As a text: 0.0 and -0.0 are equal, and not the same.
+                # As text: 0.0 and -0.0 are equal but not interchangeable.
                 cell = repr(cell)
             elif kind not in _PLAIN:
                 return None

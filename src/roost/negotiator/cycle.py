@@ -1,13 +1,14 @@
 """One cycle of the matchmaker: a snapshot in, a plan out.
 
-1. The view of the slots; what the pool's policy discards; who is charged with what (`view`, `pool_policy`, `accounts`).
-2. Groups in their order, each with its quota (`groups`); without quotas all are one.
-3. In a group rounds of fair share ("pie spins" in HTCondor's log): submitters by effective priority, each visited
-   with a limit (`fair_share`), until nothing moves.
-4. In a visit the submitter's requests in its own order: the best slots first (`memory`, `ranks`), each given once.
+1. View the slots, discard what the pool's policy excludes, and charge the users (`view`, `pool_policy`, `accounts`).
+2. Visit the groups in order, each with its quota (`groups`); without quotas there is one group.
+3. In a group, run rounds of fair share ("pie spins" in HTCondor's log): submitters by effective priority, each visited
+   with a limit (`fair_share`), until a round makes no match.
+4. In a visit, serve the submitter's requests in its own order: the best slots first (`memory`, `ranks`), each given
+   once.
 
-What was not served has a `Rejection` with the counted causes. It reads no clock: a cycle runs in steps, and is told at
-each how long it has taken (`timing`).
+A request that was not served has a `Rejection` with counted causes. The cycle reads no clock: it runs in steps, and the
+caller passes the elapsed time to each (`timing`).
 """
 
 from __future__ import annotations
@@ -28,15 +29,15 @@ from roost.negotiator.memory import Key, Memory
 from roost.negotiator.pool_policy import SCHEDD_ONLY, Findings, PoolPolicy
 from roost.negotiator.preemption import SubmitterUsage
 from roost.negotiator.serving import JOB_CONSTRAINT, PendingRequest, QueueSubmitter, SlotAllocator, SubmitterLimit
-from roost.negotiator.settings import ROOT, Settings
+from roost.negotiator.settings import ROOT, NegotiatorSettings
 from roost.negotiator.single_slots import SingleSlots
 from roost.negotiator.snapshot import Plan, Rejection, Snapshot, SubmitterDemand
 from roost.negotiator.timing import Steps, Stopwatch, bounded, bounded_at_once
 from roost.negotiator.verdicts import RequestEvaluator
 from roost.negotiator.view import SlotView, persons_of, usage_of, view_of
 
-_DEFAULT: Final = Settings()
-#: Rounds in one group at most: each round either serves a request or removes a submitter, so it is never reached.
+_DEFAULT: Final = NegotiatorSettings()
+#: Most rounds in one group. Each round either serves a request or removes a submitter, so this is never reached.
 ROUNDS_MAX: Final = 10_000
 _NO_WORTH: Final = 3.4e38
 
@@ -44,13 +45,13 @@ _NO_WORTH: Final = 3.4e38
 def negotiate(
     snapshot: Snapshot,
     *,
-    settings: Settings = _DEFAULT,
+    settings: NegotiatorSettings = _DEFAULT,
     accounts: Accounts | None = None,
     memory: Memory | SingleSlots | None = None,
 ) -> Plan:
-    """What the pool's idle jobs get.
+    """Match the pool's idle jobs to slots.
 
-    `accounts` has the users' priorities, all equal without it; `memory` is what may be kept between cycles.
+    `accounts` has the users' priorities (equal if omitted); `memory` is what may be kept between cycles.
     """
     return bounded_at_once(_Cycle(snapshot, settings, accounts or Accounts(), memory or Memory()).run())
 
@@ -58,18 +59,18 @@ def negotiate(
 def negotiation(
     snapshot: Snapshot,
     *,
-    settings: Settings = _DEFAULT,
+    settings: NegotiatorSettings = _DEFAULT,
     accounts: Accounts | None = None,
     memory: Memory | SingleSlots | None = None,
 ) -> Steps[Plan]:
-    """`negotiate` in steps, a request each: who runs them says each time how long the cycle has taken, s."""
+    """`negotiate` in steps of one request each; the caller sends the elapsed time of the cycle, s, to each step."""
     return bounded(_Cycle(snapshot, settings, accounts or Accounts(), memory or Memory()).run())
 
 
 @dataclass(slots=True)
 class _Cycle:
     snapshot: Snapshot
-    settings: Settings
+    settings: NegotiatorSettings
     accounts: Accounts
     memory: Memory | SingleSlots
     world: FixedWorld = field(init=False)
@@ -77,17 +78,17 @@ class _Cycle:
     policy: PoolPolicy = field(init=False)
     view: SlotView = field(init=False)
     allocator: SlotAllocator = field(init=False)
-    #: Weight in use by user, and by group with all of its users, matches of this cycle included.
+    #: Weight in use by user, and by group including all of its users; matches of this cycle count.
     used: dict[str, float] = field(default_factory=dict)
     group_used: dict[str, float] = field(default_factory=dict)
     groups: dict[str, Group] = field(default_factory=dict)
     spins: int = 0
-    #: The requests that take part, and the ad of each.
+    #: The participating requests, and the ad of each.
     _asked: dict[Key, ClassAd] = field(default_factory=dict)
     _priorities: dict[str, float] = field(default_factory=dict)
     _over: dict[str, list[str]] = field(default_factory=dict)
     ceilings: Ceilings = field(init=False)
-    #: For those who ask why: knobs that kept submitters out, use before the cycle, and shares.
+    #: For explanations: knobs that kept submitters out, use before the cycle, and shares.
     _kept_out: dict[tuple[str, str], str] = field(default_factory=dict)
     _before: dict[str, float] = field(default_factory=dict)
     _shares: dict[str, float] = field(default_factory=dict)
@@ -126,7 +127,8 @@ class _Cycle:
             fair_share = FairShare(size=self.view.size, preemption=self._preempts, unlimited=self._unlimited)
             yield from self._rounds(queue_submitters, fair_share)
         plan = self._plan(queue_submitters)
-        # The floor knows the cycle; what is left is to go at once, and not when circles of garbage are looked for.
+        # The allocator refers to the cycle; break the circle so that memory is freed now, not by the cyclic garbage
+        # collector.
         del self.allocator
         return plan
 
@@ -144,7 +146,7 @@ class _Cycle:
         self._before = dict(self.used)
 
     def _groups_over(self, user: str) -> list[str]:
-        """The group of a user and those above it."""
+        """The group of a user and its ancestors."""
         found = self._over.get(user)
         if found is None:
             found = self._over[user] = self._find_groups_over(user)
@@ -164,16 +166,17 @@ class _Cycle:
         book = LimitBook(self.settings.limits)
         if self.snapshot.slot_source is not None:
             book.count(self.snapshot.slot_source.licences())
-        for name in ("ConcurrencyLimits", "PreemptingConcurrencyLimits"):
-            if not self.snapshot.slots.lacking(name).all():
-                codes, texts = self.snapshot.slots.attribute(name, None, self.world).texts()
+        slots = self.snapshot.slots
+        for name in ("ConcurrencyLimits", "PreemptingConcurrencyLimits") if len(slots) else ():
+            if not slots.lacking(name).all():
+                codes, texts = slots.attribute(name, None, self.world).texts()
                 book.count(texts[code] for code in codes[codes >= 0].tolist())
         for pledge in self.snapshot.pledges:
             book.take(dict(pledge.licences))
         return book
 
     def _queue_submitters(self) -> list[QueueSubmitter]:
-        """Those who may take part, with what the policy leaves of their requests."""
+        """The submitters that may take part, with the requests that the policy permits."""
         found = []
         for demand in self.snapshot.demands:
             knob = self._keeps_out(demand)
@@ -181,7 +184,7 @@ class _Cycle:
                 self._kept_out[demand.schedd, demand.submitter] = knob
                 continue
             pending_requests = []
-            # A queue of many kinds of jobs asks for the same kind again and again.
+            # A queue with many kinds of jobs repeats the same kinds in its requests.
             known: dict[int, tuple[ClassAd, Key, str]] = {}
             for request in demand.requests:
                 about = known.get(request.autocluster)
@@ -199,7 +202,7 @@ class _Cycle:
         return found
 
     def _keeps_out(self, demand: SubmitterDemand) -> str:
-        """The knob for which a submitter takes no part; "" if it does."""
+        """The knob that excludes a submitter; "" if it takes part."""
         if not self._admits(demand.ad):
             return "NEGOTIATOR_SUBMITTER_CONSTRAINT"
         return SCHEDD_ONLY if self.policy.discards_submitter(demand.ad, demand.submitter) else ""
@@ -209,7 +212,7 @@ class _Cycle:
         return constraint is None or is_true(evaluate(constraint, ad, None, self.world))
 
     def _filter(self, queue_submitter: QueueSubmitter, pending: PendingRequest) -> None:
-        """Close a request that takes no part."""
+        """Close a request that is excluded."""
         request, constraint = pending.request, self.settings.job_constraint
         knob = self.policy.discards_job(request.ad, request.job, queue_submitter.demand.submitter, request.count)
         if knob is not None:
@@ -253,7 +256,7 @@ class _Cycle:
             self.group_used[group] = self.group_used.get(group, 0.0) + cost
 
     def _ceilings(self, user: str, person: str) -> list[Ceiling]:
-        """The ceilings that hold for a user's jobs under a submitter."""
+        """The ceilings that apply to a user's jobs under a submitter."""
         return list(self.ceilings.of(person, user, self.used.get(user, 0.0))) if self.ceilings else []
 
     # -- groups ------------------------------------------------------------------------------------
@@ -262,7 +265,8 @@ class _Cycle:
         return any(each.quota is not None or each.fraction is not None for each in self.settings.groups)
 
     def _by_quota(self, queue_submitters: list[QueueSubmitter]) -> Steps[None]:
-        """Each group with what it is allocated, most starved first; then, for some, everybody together."""
+        """Each group with its allocation, most starved first; then the submitters of groups with autoregroup, together
+        with those of no group."""
         own: dict[str, list[QueueSubmitter]] = {name: [] for name in self.groups}
         for queue_submitter in queue_submitters:
             own[group_of(queue_submitter.demand.submitter, self.settings.groups)].append(queue_submitter)
@@ -303,12 +307,12 @@ class _Cycle:
             )
 
     def _own_use(self, name: str) -> float:
-        """What the users directly in a group use."""
+        """The use of the users directly in a group."""
         below = sum(self.group_used.get(child.name, 0.0) for child in self.groups[name].children)
         return max(0.0, self.group_used.get(name, 0.0) - below)
 
     def _wanted(self, name: str, queue_submitters: list[QueueSubmitter], unserved: float | None) -> float:
-        """What a group uses and could use: once it has been visited, no more than what was left then."""
+        """What a group uses plus what it requests; after its visit, at most what was unserved then."""
         idle = self._idle(queue_submitters) if unserved is None else unserved
         return self._own_use(name) + idle
 
@@ -380,7 +384,7 @@ class _Cycle:
         return (self._priority(name), starved, name, queue_submitter.demand.schedd)
 
     def _floors(self, queue_submitters: list[QueueSubmitter], fair_share: FairShare) -> Steps[None]:
-        """A first round for those who have less than their floor."""
+        """A first round for submitters below their floor."""
         for queue_submitter in sorted(
             queue_submitters, key=lambda each: (self._priority(each.demand.submitter), each.demand.submitter)
         ):
@@ -421,7 +425,7 @@ class _Cycle:
             findings=tuple(self.findings.kept),
             causes=self.findings.causes,
             noted=tuple(self.allocator.noted),
-            # Of slots that were not asked nothing is known.
+            # Nothing is known about slots that were not tried.
             trail=self._trail(queue_submitters) if self.snapshot.slot_source is None else None,
         )
 

@@ -1,8 +1,8 @@
-"""What a cycle leaves behind for those who ask why: its verdicts, its limits, and in which order it served whom.
+"""The record of a cycle for explanations: its verdicts, its limits, and the order in which it served submitters.
 
-Nothing here is computed again: the answers count and name what the cycle found, row by row, under the words that it has
-for it. `roost explain` shows them; which clause of a refusing expression it was, it finds by tracing that expression on
-the same ads at the same instant.
+Nothing is computed again: the answers count and name what the cycle found, row by row, in its own terms. `roost
+explain` shows them, and finds the deciding clause of a refusing expression by tracing it on the same ads at the same
+instant.
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ from roost.negotiator.limits import maximum, parse_limits
 from roost.negotiator.pool_policy import JOB, RESOURCE
 from roost.negotiator.preemption import SubmitterUsage
 from roost.negotiator.serving import JOB_CONSTRAINT, PendingRequest, QueueSubmitter, SlotAllocator
-from roost.negotiator.settings import ROOT, Settings
+from roost.negotiator.settings import ROOT, NegotiatorSettings
 from roost.negotiator.snapshot import Match
 from roost.negotiator.verdicts import CAUSES, JOB_REFUSES, REFUSED, SLOT_REFUSES
 from roost.negotiator.view import REASONS
 
-#: Names of slots that an answer gives of one cause: of refusals, which are taken apart, and of others.
+#: Most slots that an answer names per cause: for refusals, which are traced further, and for other causes.
 REFUSALS_MAX: Final = 1_500
 NAMES_MAX: Final = 20
-#: Submitters in an answer.
+#: Most submitters in an answer.
 SUBMITTERS_MAX: Final = 50
 
 _TAKEN: Final = "taken"
-#: To the request itself.
+#: Given to the request itself.
 _GIVEN: Final = "given"
 _ACCEPTED: Final = "accepted"
 _HELD: Final = ("occupied", "retirement-time", _ACCEPTED)
@@ -54,15 +54,15 @@ _APART: Final = (CAUSES[JOB_REFUSES], CAUSES[SLOT_REFUSES])
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CycleRecord:
-    """See the module. Arrays and tables are those of the cycle itself, good until the next."""
+    """See the module. Arrays and tables are the cycle's own, valid until the next cycle."""
 
-    #: When the cycle was, epoch s, and the matchmaker's distance from UTC, s to the east.
+    #: When the cycle ran, epoch s, and the matchmaker's offset from UTC, s east.
     at: float
     zone_offset_s: int
-    settings: Settings
+    settings: NegotiatorSettings
     allocator: SlotAllocator
     queue_submitters: tuple[QueueSubmitter, ...]
-    #: In the order in which they are served.
+    #: In the order of service.
     served: tuple[Served, ...]
     groups: Mapping[str, Group]
     submitter_usage: Mapping[str, SubmitterUsage]
@@ -72,7 +72,7 @@ class CycleRecord:
     # -- jobs --------------------------------------------------------------------------------------
 
     def about_request(self, schedd: str, submitter: str, autocluster: int) -> JobInCycle | None:
-        """Why a request got nothing, or what it got; None if the cycle was not asked for it."""
+        """Why a request got nothing, or what it got; None if it was not in the cycle."""
         if (schedd, submitter) in self.kept_out:
             knob = self.kept_out[schedd, submitter]
             return self._answer(submitter, f"pool policy: {knob}", knob, [])
@@ -91,7 +91,6 @@ class CycleRecord:
             out="" if knob else out,
             jobs=pending.request.count,
             left=pending.left,
-            visited=pending.key in self.allocator.known,
             given=[each.slot for each in self.allocator.matches if self._is_of(each, pending)][:NAMES_MAX],
             besides=besides,
             limits=list(self._limits(besides, pending)),
@@ -137,7 +136,7 @@ class CycleRecord:
         return (match.schedd, match.submitter, match.autocluster) == pending.key
 
     def _causes(self, pending: PendingRequest) -> Iterator[SlotsOfCause]:
-        """Slots by what kept them from a request; every slot is in one."""
+        """Slots by what kept them from a request; each slot has exactly one cause."""
         view, known = self.allocator.view, self.allocator.known.get(pending.key)
         rows: dict[str, Array] = {}
         todo = np.ones(len(view.names), bool)
@@ -174,7 +173,7 @@ class CycleRecord:
         return {name: count for count, name in found[:NAMES_MAX]}
 
     def _served(self, submitter: str) -> list[Served]:
-        """Those who are served before a submitter, itself, and the next."""
+        """The submitters served before a submitter, the submitter itself, and the next one."""
         place = next((at for at, each in enumerate(self.served) if each.submitter == submitter), None)
         return [] if place is None else list(self.served[max(0, place - SUBMITTERS_MAX + 2) : place + 2])
 
@@ -199,7 +198,7 @@ class CycleRecord:
         if not knob:
             return None
         found, policy = self.settings.in_force.of(knob), self.settings.policy
-        # As it was asked: whole, and with the scopes that names were found to have.
+        # As it was evaluated: complete, and with the scopes that were resolved.
         asked = {RESOURCE: policy.resource, JOB: policy.job}.get(knob)
         return KnobSource(name=knob, text=found.text if asked is None else str(asked), place=found.place)
 
@@ -210,7 +209,7 @@ class CycleRecord:
     # -- slots -------------------------------------------------------------------------------------
 
     def about_slot(self, name: str) -> SlotInCycle | None:
-        """What the cycle made of a slot; None if it did not see it."""
+        """The outcome of a slot in the cycle; None if the cycle did not see it."""
         view = self.allocator.view
         row = next((at for at, each in enumerate(view.names) if each.lower() == name.lower()), None)
         if row is None:
@@ -249,6 +248,6 @@ _ALWAYS: Final = ("preemption",)
 
 
 def _besides(causes: Mapping[str, int]) -> dict[str, int]:
-    """Causes that are not about verdicts: limits, and who may take a slot from whom."""
+    """Causes other than verdicts: limits and preemption."""
     known = {*CAUSES.values(), *REASONS, _TAKEN, _GIVEN}
     return {cause: count for cause, count in causes.items() if cause not in known}

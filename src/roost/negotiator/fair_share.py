@@ -1,7 +1,7 @@
 """Fair share: how much of the pool each submitter may have in one round.
 
-A submitter's share is in inverse proportion to its effective priority. What it uses already counts. The functions are
-arithmetic on weights of slots, nothing else; who is visited when is the cycle's matter.
+A submitter's share is in inverse proportion to its effective priority. Its current use counts. The functions are only
+arithmetic on slot weights; the cycle decides the order of visits.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ class Limit:
     """What one submitter may get in a round, weights of slots."""
 
     share: float
-    #: In all.
+    #: In total.
     any: float
     #: From slots that are not in use.
     unclaimed: float
@@ -24,20 +24,20 @@ class Limit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FairShare:
-    """What there is to share."""
+    """The amounts to share."""
 
     #: Weight of all slots, or the quota of the group.
     size: float
-    #: What the group has already, beyond its submitters' own: 0 without quotas.
+    #: What the users of the group use already: 0 without quotas.
     group_used: float = 0.0
-    #: Quota of the group; None for none.
+    #: Quota of the group; None for no quota.
     quota: float | None = None
     preemption: bool = True
     unlimited: bool = False
 
 
 def shares(priorities: Mapping[str, float]) -> dict[str, float]:
-    """Submitter to its fraction of the pool; `priorities` are effective ones."""
+    """Submitter to its fraction of the pool; `priorities` are effective priorities."""
     if not priorities:
         return {}
     worst = max(priorities.values())
@@ -47,7 +47,7 @@ def shares(priorities: Mapping[str, float]) -> dict[str, float]:
 
 
 def limits(priorities: Mapping[str, float], used: Mapping[str, float], fair_share: FairShare) -> dict[str, Limit]:
-    """Submitter to limit; `used` is what each has at this moment."""
+    """Submitter to limit; `used` is the current use of each."""
     left = float("inf") if fair_share.quota is None else max(0.0, fair_share.quota - fair_share.group_used)
     found = {}
     for name, share in shares(priorities).items():
@@ -58,9 +58,9 @@ def limits(priorities: Mapping[str, float], used: Mapping[str, float], fair_shar
 
 
 def permits(used: float, cost: float, limit: float) -> bool:
-    """Whether a match of that cost is within a limit; the first of a visit may go beyond what is left."""
+    """Whether a match of this cost is within a limit; the first match of a visit may exceed what is left."""
     return used + cost <= limit + ROUNDING or (used == 0 and limit > 0)
 
 
-#: Weights are sums of reals.
+#: Tolerance, since weights are sums of floats.
 ROUNDING = 1e-9

@@ -1,10 +1,10 @@
 """Quotas of accounting groups: how much of the pool each may have.
 
 Groups form a tree by the dots in their names, under the root ``<none>``, to which all other users belong. Quotas are
-assigned from the top: static ones first, then fractions of what those leave; what no child has is the parent's own.
-Then the quotas are compared with what groups want. What a group does not need flows up: first to its siblings that
-accept a surplus, in proportion to their quotas, then to the siblings of its parent. A group that accepts none bounds
-all below it.
+assigned from the top: static ones first, then fractions of the remainder; what no child gets is the parent's own. Then
+the quotas are compared with the demand of the groups. What a group does not need flows up: first to its siblings that
+accept a surplus, in proportion to their quotas, then to the siblings of its parent. A group that does not accept a
+surplus limits all groups below it.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from roost.base.records import dataclass, field
-from roost.negotiator.settings import ROOT, GroupSettings, Settings
+from roost.negotiator.settings import ROOT, GroupSettings, NegotiatorSettings
 
 _TINY = 1e-9
 
 
 @dataclass(slots=True, kw_only=True)
 class Group:
-    """One group, with what a cycle computes for it. Weights of slots."""
+    """One group and the values that a cycle computes for it, in weights of slots."""
 
     name: str
     static: float | None = None
@@ -31,14 +31,14 @@ class Group:
     #: Quota of the subtree, and of the jobs directly in the group.
     subtree: float = 0.0
     quota: float = 0.0
-    #: What its own jobs want in all, in use and idle.
+    #: The total demand of its own jobs, in use and idle.
     wanted: float = 0.0
     used: float = 0.0
     allocated: float = 0.0
 
     @property
     def unmet(self) -> float:
-        """What its own jobs want and were not allocated."""
+        """The demand of its own jobs that was not allocated."""
         return max(0.0, self.wanted - self.allocated)
 
     def hungry(self) -> bool:
@@ -46,8 +46,9 @@ class Group:
         return self.unmet > _TINY or any(child.accepts and child.hungry() for child in self.children)
 
 
-def tree_of(settings: Settings) -> dict[str, Group]:
-    """Name to group, the root first; parents that are not configured are left out of names."""
+def tree_of(settings: NegotiatorSettings) -> dict[str, Group]:
+    """Name to group, the root first; a group whose parent is not configured is attached to the nearest configured
+    ancestor."""
     root = Group(name=ROOT, accepts=True)
     found = {ROOT: root}
     by_key: dict[str, Group] = {}
@@ -76,7 +77,7 @@ def _group(settings: GroupSettings) -> Group:
 
 
 def assign(group: Group, quota: float, *, oversubscription: bool) -> None:
-    """Divide a quota among a group and those below it."""
+    """Divide a quota among a group and its descendants."""
     group.subtree = quota
     static = sum(child.static or 0.0 for child in group.children)
     scale = 1.0 if oversubscription or static <= quota or not static else quota / static
@@ -95,7 +96,7 @@ def assign(group: Group, quota: float, *, oversubscription: bool) -> None:
 
 
 def allocate(root: Group, wanted: Mapping[str, float], *, everybody: Mapping[str, Group]) -> None:
-    """Compare quotas with what is wanted, and hand out what is left over."""
+    """Compare quotas with the demand, and distribute the surplus."""
     for name, group in everybody.items():
         group.wanted = wanted.get(name, 0.0)
         group.allocated = min(group.wanted, group.quota)
@@ -103,14 +104,14 @@ def allocate(root: Group, wanted: Mapping[str, float], *, everybody: Mapping[str
 
 
 def _flow(group: Group) -> float:
-    """Hand out the surplus within a subtree; what remains of it."""
+    """Distribute the surplus within a subtree, and return what remains."""
     surplus = group.quota - group.allocated + sum(_flow(child) for child in group.children)
     # A group without acceptors below it still keeps what its own jobs want.
     return _give(group, max(0.0, surplus))
 
 
 def _give(group: Group, amount: float) -> float:
-    """Give a surplus to a group's own jobs and the children that accept one; what remains."""
+    """Give a surplus to a group's own jobs and the children that accept one, and return what remains."""
     while amount > _TINY:
         takers: list[tuple[Group | None, float]] = [(None, group.quota)] if group.unmet > _TINY else []
         takers += [(child, child.subtree) for child in group.children if child.accepts and child.hungry()]

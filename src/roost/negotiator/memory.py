@@ -1,11 +1,12 @@
 """What the matchmaker keeps from one cycle to the next: verdicts and best slots of each request.
 
-A request is known by queue, submitter and autocluster. For each known one it keeps a byte per slot, and the best slots
-in order. At the beginning of a cycle the slots that changed, or are available again, are judged for all known requests
-at once, as pairs (`of_slots`); everything else stands. That is dropped as a whole when it would cost more than to begin
-anew, and whenever the clock or attributes of the cycle itself are among what Requirements or ranks depend on.
+A request is identified by queue, submitter and autocluster. For each known request this keeps one byte per slot, and
+the best slots in order. At the beginning of a cycle, the slots that changed or became available are judged for all
+known requests at once, as pairs (`of_slots`); everything else stays valid. All of it is dropped when an update would
+cost more than starting over, and whenever Requirements or ranks depend on the clock or on attributes of the cycle
+itself.
 
-The results are the same with and without: `tests/negotiator/test_against_model.py` holds it to that.
+The results are the same with and without it, as `tests/negotiator/test_against_model.py` checks.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from roost.classad.vector import Table
 from roost.classad.vector.kinds import DEFER, Array, kind_of
 from roost.negotiator.ranks import KEYS, Listing, best, renewed
 from roost.negotiator.reach import NOWHERE, Reach, SlotExpressions, reach
-from roost.negotiator.settings import Settings
+from roost.negotiator.settings import NegotiatorSettings
 from roost.negotiator.snapshot import Snapshot
 from roost.negotiator.verdicts import REFUSED, VERDICTS, RequestEvaluator, count_of
 from roost.negotiator.view import VIEWED, SlotView
@@ -29,19 +30,19 @@ from roost.negotiator.view import VIEWED, SlotView
 #: Queue, submitter, autocluster.
 Key: TypeAlias = Hashable
 
-#: Bytes of verdicts and listings that are kept; requests beyond are judged in each cycle.
+#: Most bytes of verdicts and listings kept; requests beyond that are judged in each cycle.
 BYTES_MAX: Final = 512 * 1024 * 1024
-#: Fewest slots of a listing, and how many times what is asked for.
+#: Minimum length of a listing, and its length as a multiple of the need.
 LISTED_MIN: Final = 512
 LISTED_TIMES: Final = 8
 
-#: Pairs of a request and a slot that are judged at once: what they take stays in the processor's cache.
+#: Pairs of a request and a slot judged at once: they fit in the processor's cache.
 PAIRS_MAX: Final = 2**18
 
-#: Sets of expressions in requests whose reach is remembered.
+#: Most sets of request expressions whose reach is cached.
 TEXTS_MAX: Final = 4096
 
-# What things cost, in units of a pair judged at full width: only their proportions matter.
+# Cost estimates, in units of one pair judged at full width: only their ratios matter.
 _SLOTS_COST: Final = 75_000
 _SLOT_COST: Final = 1_000
 _PAIR_COST: Final = 4
@@ -53,24 +54,24 @@ class Known:
     """What is known of one request."""
 
     ad: ClassAd
-    #: uint8, shape (rows,); it says nothing about slots that are not available.
+    #: uint8, shape (rows,); meaningless for slots that are not available.
     verdicts: Array
-    #: Number of each verdict among the available slots; None until it is asked for.
+    #: Number of each verdict among the available slots; None until needed.
     counts: Array | None = None
     listing: Listing | None = None
-    #: What it depends on, the slots' side left out.
+    #: What it depends on, excluding the slots' expressions.
     reach: Reach = NOWHERE
-    #: Whether an evaluation for it was ended because it took too many steps.
+    #: Whether an evaluation for it was stopped for taking too many steps.
     too_long: bool = False
 
 
 @dataclass(slots=True)
 class Changes:
-    """What is different from the last cycle; masks over all rows, the longer of the two numbers of them."""
+    """Changes since the last cycle; masks over the rows, as many as the longer of the two tables has."""
 
     #: Rows to judge: available now, and changed or not available before.
     fresh: Array
-    #: Counted before and not any more as they were.
+    #: Rows counted before that are gone or changed.
     gone: Array
 
 
@@ -80,11 +81,11 @@ class Memory:
 
     known: dict[Key, Known] = field(default_factory=dict)
     jobs: Table = field(default_factory=Table)
-    #: Requests of the last cycle that were judged anew, and slots that were judged for all: figures for the record.
+    #: Statistics of the last cycle: requests that were judged again, and slots that were judged for all requests.
     judged_requests: int = 0
     judged_slots: int = 0
     _table: Table | None = None
-    _settings: Settings | None = None
+    _settings: NegotiatorSettings | None = None
     _version: int = -1
     _considered: Array = field(default_factory=lambda: np.zeros(0, bool))
     _expressions: tuple[tuple[str, int], ...] = ()
@@ -101,7 +102,7 @@ class Memory:
     # -- a cycle -----------------------------------------------------------------------------------
 
     def begin(self, snapshot: Snapshot, evaluator: RequestEvaluator, requests: Mapping[Key, ClassAd]) -> None:
-        """Bring what is kept up to date with the slots; `requests` are all that the cycle may ask about."""
+        """Update the memory for the current slots; `requests` are all that the cycle may ask about."""
         self.judged_requests = self.judged_slots = 0
         self._evaluator = evaluator
         self._look(evaluator)
@@ -123,14 +124,14 @@ class Memory:
             self._version = int(snapshot.versions[: len(evaluator.table)].max())
 
     def forget(self) -> None:
-        """Begin anew."""
+        """Start over."""
         self.known.clear()
         self.jobs = Table()
         self._bytes = 0
 
     @property
     def view(self) -> SlotView | None:
-        """The slots as the last cycle saw them; None before the first."""
+        """The view of the slots in the last cycle; None before the first."""
         return None if self._evaluator is None else self._evaluator.view
 
     @property
@@ -139,7 +140,7 @@ class Memory:
         return self._reach.names | VIEWED | {"requirements", "rank"}
 
     def of(self, key: Key, ad: ClassAd, job: str = "", submitter: str = "") -> Known:
-        """What is known of a request, judging it if nothing is."""
+        """What is known of a request; judges it if it is new."""
         found = self.known.get(key)
         if found is None:
             assert self._evaluator is not None
@@ -162,8 +163,8 @@ class Memory:
     def listing(self, known: Known, usable: Array, need: int, taken: Array | None) -> Listing:
         """The best usable slots for a request, at least `need` or all.
 
-        `taken` are the rows given away in this cycle if `usable` leaves out no other available slot; the listing is
-        then kept.
+        `taken` are the rows given away in this cycle, passed if `usable` excludes no other available slot; the listing
+        is then kept.
         """
         kept = known.listing
         if kept is not None:
@@ -182,7 +183,7 @@ class Memory:
     # -- between cycles ----------------------------------------------------------------------------
 
     def _look(self, evaluator: RequestEvaluator) -> None:
-        """See what the slots' expressions depend on, if there are others than before."""
+        """Determine what the slots' expressions depend on, if the expressions have changed."""
         present = list(evaluator.table.expressions())
         nested = evaluator.table.nested()
         signature = (*((name, id(expression)) for name, expression in present), *((name, 0) for name in sorted(nested)))
@@ -202,14 +203,14 @@ class Memory:
             known.reach = self._reach_for(known.ad)
 
     def _reach_for(self, ad: ClassAd) -> Reach:
-        """What verdicts about a request depend on. Jobs of the same texts share the answer."""
+        """What verdicts about a request depend on. Jobs with the same expressions share the answer."""
         texts = tuple(_expressions_in(ad))
         key = tuple((name, id(cell)) for name, cell in texts)
         known = self._kept_texts.get(key)
         if known is None:
             if len(self._kept_texts) >= TEXTS_MAX:
                 self._kept_texts.clear()
-            # The expressions are kept with it, so that their identities stay theirs.
+            # Keep references to the expressions, so that their ids are not reused.
             known = self._kept_texts[key] = self._reach_of(ad), texts
         return known[0]
 
@@ -222,11 +223,11 @@ class Memory:
             return (*slots.of(name), cell) if isinstance(cell, Expr) else slots.of(name)
 
         seeds = [cell for name in ("requirements", "rank") if isinstance(cell := ad.cell(name), Expr)]
-        # What the slots ask of the job counts as well.
+        # The job attributes that slots refer to count as well.
         asked = [cell for name in self._reach.names if isinstance(cell := ad.cell(name), Expr)]
         found = reach((*seeds, *asked), expressions_of)
         nested = any(kind_of(ad.cell(name)) == DEFER for name in found.names)
-        # What stands within values is not looked at.
+        # The contents of nested values are not inspected.
         return replace(found, unsteady=True) if nested or found.names & self._nested else found
 
     def _keep_only(self, requests: Mapping[Key, ClassAd]) -> None:
@@ -281,7 +282,7 @@ class Memory:
         return codes, keys
 
     def _recount(self, gone: Array, codes: Array) -> None:
-        """Bring the numbers of verdicts up to date: without the rows `gone`, with the new `codes`."""
+        """Update the counts of verdicts: subtract the rows `gone`, and add the new `codes`."""
         counted = [(known, self.jobs.place(key)) for key, known in self.known.items() if known.counts is not None]
         if not counted:
             return
@@ -313,12 +314,13 @@ class Memory:
 
 
 def _tally(codes: Array) -> Array:
-    """How often each verdict stands in each row; int64, shape (rows, VERDICTS)."""
+    """How often each verdict occurs in each row; int64, shape (rows, VERDICTS)."""
     return np.stack([np.count_nonzero(codes == code, axis=1) for code in range(VERDICTS)], axis=1)
 
 
 def _expressions_in(ad: ClassAd) -> Iterable[tuple[str, Expr | None]]:
-    """Folded name and expression of the attributes of an ad that are expressions; None for values that have some."""
+    """Folded name and expression of each attribute that is an expression; the expression is None for a value that
+    contains expressions."""
     for scope in (ad, ad.chained):
         if scope is not None:
             for name, cell in scope.cells.items():

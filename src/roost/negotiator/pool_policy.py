@@ -1,13 +1,13 @@
-"""The pool-wide policy: what the pool's administrator imposes on every match, whatever owners and users wrote.
+"""The pool-wide policy: the conditions that the pool's administrator imposes on every match, whatever owners and users
+configured.
 
-Three expressions discard ads where they are TRUE: those of queues and submitters, of slots, of jobs. Two are ANDed:
-one to every slot's Requirements, one to every job's; there only TRUE permits. Everything is applied to the ads as
-they enter a cycle, and nothing that collector or queue keep is changed. An ad may not have attributes by which scopes
-are called (MY, TARGET, …): it could make the policy's names mean something else, so under a policy it takes no part.
+Three expressions discard ads for which they are TRUE: ads of queues and submitters, of slots, and of jobs. Two are
+ANDed, one to every slot's Requirements and one to every job's; only TRUE permits a match. The policy applies to the ads
+as they enter a cycle, and changes nothing that the collector or a queue keeps. An ad with an attribute named like a
+scope (MY, TARGET, …) could change what the policy's names mean, so a policy excludes it.
 
-Whatever was decided is a `Finding`, as data: what was discarded and by which knob, which matches were prevented
-(counted, with samples), and where an expression was ERROR. With NEGOTIATOR_PE_LOG_ONLY the findings are all that
-happens.
+Each decision is a `Finding`, as data: what was discarded and by which knob, which matches were prevented
+(counted, with samples), and where an expression was ERROR. With NEGOTIATOR_PE_LOG_ONLY, findings are the only effect.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from roost.base.records import dataclass, field
 from roost.classad import ERROR, ClassAd, Expr, FixedWorld, evaluate
 from roost.classad.ad import MISSING, has_any
 from roost.classad.syntax import Binary, Op, Paren
-from roost.classad.vector import Kind, Table
+from roost.classad.vector import CellKind, Table
 from roost.classad.vector.kinds import Array
 from roost.model import pool_policy as handed
 from roost.model.audit import NOTHING_KNOWN, InForce
@@ -38,11 +38,11 @@ RESOURCE: Final = "NEGOTIATOR_PE_RESOURCE_EXPR"
 JOB: Final = "NEGOTIATOR_PE_JOB_EXPR"
 AUDIT: Final = "NEGOTIATOR_PE_AUDIT_EXPR"
 
-#: Findings of a cycle that are kept one by one; more are only counted.
+#: Findings of a cycle that are kept individually; more are only counted.
 FINDINGS_MAX: Final = 1_000
-#: Slots named in a finding about many.
+#: Most slots named in a finding.
 SAMPLES_MAX: Final = 5
-#: Names of what is counted together.
+#: Most samples of findings that are counted together.
 NAMED_MAX: Final = 20
 
 
@@ -57,26 +57,26 @@ class Act(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """One thing that the policy did in a cycle."""
+    """One action of the policy in a cycle."""
 
     act: Act
     knob: str
-    #: "schedd", "startd" or "job": whose ad it is about. Vetoes and matches are about a job.
+    #: "schedd", "startd" or "job": the kind of ad. Vetoes and matches are about a job.
     kind: str
-    #: Its name: of the submitter, of the slot, number of the job.
+    #: Name of the submitter or slot, or id of the job.
     name: str
     user: str = ""
-    #: The slots that it is about, the first few.
+    #: The first few slots concerned.
     slots: tuple[str, ...] = ()
-    #: How many they are.
+    #: How many slots or jobs are concerned.
     count: int = 1
-    #: Why, where the knob does not say it all.
+    #: The reason, where the knob alone does not explain it.
     text: str = ""
     #: Whether it was only recorded.
     log_only: bool = False
 
     def line(self) -> str:
-        """As a line of the policy's log, without the time."""
+        """The finding as a line of the policy's log, without the time."""
         mode = " (log only)" if self.log_only else ""
         match self.act:
             case Act.DISCARD:
@@ -96,7 +96,7 @@ class Finding:
         return f": {self.text}" if self.text else ""
 
 
-#: What findings are counted together by: act, knob, kind of ad, user, whether only recorded, why.
+#: The key by which findings are counted together: act, knob, kind of ad, user, whether only recorded, why.
 Cause: TypeAlias = tuple[Act, str, str, str, bool, str]
 
 
@@ -105,12 +105,12 @@ class Counted:
     """The findings of one cause in a cycle."""
 
     count: int = 0
-    #: The first of what it is about: an ad, or a job and a slot.
+    #: The first few ads, or pairs of a job and a slot, concerned.
     samples: list[str] = field(default_factory=list)
 
 
 class Findings:
-    """The findings of one cycle: each, bounded, and all of them counted by cause."""
+    """The findings of one cycle: a bounded list, and the counts of all by cause."""
 
     def __init__(self) -> None:
         self.kept: list[Finding] = []
@@ -118,7 +118,7 @@ class Findings:
         self.causes: dict[Cause, Counted] = {}
 
     def add(self, finding: Finding) -> None:
-        """Note one; beyond FINDINGS_MAX it is only counted."""
+        """Add a finding; beyond FINDINGS_MAX it is only counted."""
         self.total += 1
         if len(self.kept) < FINDINGS_MAX:
             self.kept.append(finding)
@@ -130,7 +130,7 @@ class Findings:
             counted.samples += names[:room]
 
     def more(self, finding: Finding, count: int) -> None:
-        """Count so many more of the same cause without details."""
+        """Count `count` more findings of the same cause without details."""
         self.total += count
         self._of(finding).count += count
 
@@ -143,7 +143,7 @@ class Findings:
 
 @dataclass(slots=True)
 class PoolPolicy:
-    """The policy at work in one cycle."""
+    """The policy applied in one cycle."""
 
     settings: PolicySettings
     findings: Findings
@@ -157,19 +157,19 @@ class PoolPolicy:
 
     @property
     def enforced(self) -> bool:
-        """Whether it does more than take notes."""
+        """Whether the policy is enforced rather than only logged."""
         return not self.settings.log_only
 
     # -- discarding --------------------------------------------------------------------------------
 
     def discards_submitter(self, ad: ClassAd, name: str) -> bool:
-        """Whether a submitter takes no part."""
+        """Whether a submitter is discarded."""
         if self._discards(ad, self.settings.schedd_only, SCHEDD_ONLY, "schedd", name, name):
             return True
         return bool(self._is_shadowed(ad, SCHEDD_ONLY, "schedd", name, name))
 
     def discards_job(self, ad: ClassAd, job: str, user: str = "", count: int = 1) -> str | None:
-        """Why a job, and `count` in all that are like it, gets nothing: a knob, or a sentence; None if it may."""
+        """Why a job is discarded, along with all `count` jobs like it: a knob, or a sentence; None if it is not."""
         if self._discards(ad, self.settings.job_only, JOB_ONLY, "job", job, user, count):
             return JOB_ONLY
         return self._is_shadowed(ad, JOB_ONLY, "job", job, user, count) or None
@@ -191,13 +191,13 @@ class PoolPolicy:
         return self.enforced
 
     def discarded_slots(self, table: Table) -> Array:
-        """Mask of the slots that take no part."""
+        """Mask of the discarded slots."""
         settings = self.settings
         gone = np.zeros(len(table), bool)
         if settings.startd_only is not None:
             found = table.evaluate(settings.startd_only, None, self.world)
             gone |= found.true
-            self._note(table, found.state == Kind.ERROR, Act.ERROR, "is ERROR")
+            self._note(table, found.state == CellKind.ERROR, Act.ERROR, "is ERROR")
             self._note(table, gone, Act.DISCARD, "")
         for name in self.scopes():
             shadowed = ~table.lacking(name)
@@ -221,15 +221,15 @@ class PoolPolicy:
 
     @property
     def judges_jobs(self) -> bool:
-        """Whether it may discard a job whose ad it sees."""
+        """Whether the policy may discard a job by its ad."""
         return self.settings.job_only is not None or bool(self._scopes)
 
     def scopes(self) -> tuple[str, ...]:
-        """The scopes that the policy's expressions name: no ad may have attributes of those names."""
+        """The scopes that the policy's expressions name: no ad may have an attribute with such a name."""
         return self._scopes
 
     def _is_shadowed(self, ad: ClassAd, knob: str, kind: str, name: str, user: str, count: int = 1) -> str:
-        """Why an ad takes no part, if it has an attribute that is called like a scope; "" if it may."""
+        """Why an ad is discarded if it has an attribute named like a scope; "" if it has none."""
         scope = next((scope for scope in self.scopes() if ad.cell(scope) is not MISSING), None)
         if scope is None:
             return ""
@@ -241,11 +241,11 @@ class PoolPolicy:
 
 
 def restricted(slot: ClassAd, settings: PolicySettings, in_force: InForce = NOTHING_KNOWN) -> ClassAd:
-    """A slot's ad as the holder of a match is given it, with the policy in attributes of its own.
+    """A slot's ad as sent with a match, with the policy in separate attributes.
 
-    A queue evaluates them before it starts a job on the claim, and so keeps to the policy; where they were set goes
-    along, for its record. The ad itself where nothing is imposed and the machine does not pretend anything, else a
-    copy.
+    The queue evaluates them before it starts a job on the claim, and so enforces the policy; the places where they were
+    set are included for its records. Returns the ad itself if nothing is imposed and the machine did not set these
+    attributes itself, else a copy.
     """
     if not settings.any and not has_any(slot, handed.HANDED_KEYS):
         return slot
@@ -265,7 +265,7 @@ def restricted(slot: ClassAd, settings: PolicySettings, in_force: InForce = NOTH
 
 
 def _imposed(settings: PolicySettings) -> dict[str, Expr | None]:
-    """What queues evaluate, by the attribute that brings it."""
+    """The expressions that queues evaluate, by attribute."""
     if settings.log_only:
         return dict.fromkeys(handed.IMPOSED)
     return {
@@ -277,7 +277,7 @@ def _imposed(settings: PolicySettings) -> dict[str, Expr | None]:
 
 
 def identity(settings: PolicySettings) -> str:
-    """What tells a policy from others; "" for none. What keeps submitters out counts, too."""
+    """A digest that identifies a policy; "" for none. Expressions that discard submitters count, too."""
     enforced = () if settings.log_only else (*_imposed(settings).values(), settings.schedd_only)
     return digest(*map(str, enforced)) if any(each is not None for each in enforced) else ""
 
@@ -291,7 +291,7 @@ def conjunction(original: object, policy: Expr) -> Expr:
 
 
 def _word(name: str) -> str:
-    """A name from outside as one word of a log: it cannot end the line, nor look like more than a name."""
+    """An external name as one word of a log: it cannot end the line or pose as several words."""
     plain = name.isprintable() and not set(name) & set(' ",=\\')
     return name if plain and name else json.dumps(name)
 

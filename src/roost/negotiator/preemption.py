@@ -1,8 +1,7 @@
-"""Preemption of a claim for a better user: which requests may, and which claim they take.
+"""Preemption of a claim for a better user: which requests may preempt, and which claims.
 
-What the slots' and the jobs' ads show of priorities and use exists only here. PREEMPTION_REQUIREMENTS and
-PREEMPTION_RANK are evaluated for the slots that come into question, on ads that have no more than what those
-expressions can reach.
+The attributes of priority and use in slot and job ads exist only here. PREEMPTION_REQUIREMENTS and PREEMPTION_RANK are
+evaluated for the candidate slots, on ads that contain only the attributes that those expressions can reach.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from roost.classad.vector import Table
 from roost.classad.vector.kinds import Array
 from roost.negotiator.ranks import BY_PRIORITY
 from roost.negotiator.reach import SlotExpressions, calls, reach
-from roost.negotiator.settings import Settings
+from roost.negotiator.settings import NegotiatorSettings
 from roost.negotiator.view import SlotView
 
 #: Functions that may reach any attribute.
@@ -29,7 +28,7 @@ _ANY_NAME: Final = frozenset(("eval", "evalineachcontext", "countmatches"))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubmitterUsage:
-    """How a user stands at this moment."""
+    """The current priority and use of a user."""
 
     #: Effective priority.
     priority: float
@@ -37,12 +36,12 @@ class SubmitterUsage:
     group: str
     group_quota: float
     group_in_use: float
-    #: The group as which it negotiates, "<none>" where groups have no quotas.
+    #: The group in which it negotiates, "<none>" where groups have no quotas.
     negotiating: str = "<none>"
     autoregroup: bool = False
 
     def as_remote(self) -> dict[str, Any]:
-        """What a slot's ad shows of who has it."""
+        """The attributes of the holder in a slot's ad."""
         return {
             "RemoteUserPrio": self.priority,
             "RemoteUserResourcesInUse": self.in_use,
@@ -52,7 +51,7 @@ class SubmitterUsage:
         }
 
     def as_submitter(self) -> dict[str, Any]:
-        """What a job's ad shows of its user."""
+        """The attributes of the user in a job's ad."""
         return {
             "SubmitterUserPrio": self.priority,
             "SubmittorPrio": self.priority,
@@ -73,11 +72,11 @@ class PreemptionAnswer:
     allowed: Array
     #: PREEMPTION_RANK of each, minus infinity where it is not a number.
     rank: Array
-    #: Number of slots by what stands in the way.
+    #: Number of slots by what prevents preemption.
     refused: Mapping[str, int]
 
 
-#: What stands in the way.
+#: What prevents preemption.
 POLICY: Final = "preemption-requirements"
 PRIORITY: Final = "priority"
 OWN: Final = "own-slot"
@@ -89,9 +88,9 @@ class Preemption:
 
     table: Table
     view: SlotView
-    settings: Settings
+    settings: NegotiatorSettings
     world: FixedWorld
-    #: How a user stands.
+    #: Gives the current usage of a user.
     submitter_usage: Callable[[str], SubmitterUsage]
     _ads: Table = field(default_factory=Table)
     _names: frozenset[str] = frozenset()
@@ -99,7 +98,7 @@ class Preemption:
     _slots: SlotExpressions | None = None
 
     def ask(self, ad: ClassAd, submitter: str, rows: Array, states: Array) -> PreemptionAnswer:
-        """Whether slots in use may be taken for a request. `states` says by what: rank, or priority."""
+        """Whether slots in use may be taken for a request. `states` says for which reason: rank or priority."""
         self._show(ad, rows)
         request = ClassAd(self.submitter_usage(submitter).as_submitter())
         request.chained = ad
@@ -121,7 +120,7 @@ class Preemption:
         return PreemptionAnswer(allowed=allowed, rank=rank, refused=refused)
 
     def _conditions(self, request: ClassAd, submitter: str, rows: Array, places: Array) -> Iterable[tuple[str, Array]]:
-        """Cause, and the slots that it keeps from being preempted."""
+        """Each cause, and the slots whose preemption it prevents."""
         holders = [self.view.holders[code] for code in self.view.holder.take(rows).tolist()]
         yield OWN, np.fromiter((holder == submitter for holder in holders), bool, len(rows))
         condition = self.settings.preemption_requirements
@@ -134,7 +133,7 @@ class Preemption:
         )
 
     def _show(self, ad: ClassAd, rows: Array) -> None:
-        """Ensure that `_ads` has these slots, with all that can be asked about them."""
+        """Ensure that `_ads` has these slots, with every attribute that the expressions can reach."""
         if self._slots is None:
             self._slots = SlotExpressions(self.table)
         slots = self._slots
@@ -155,7 +154,7 @@ class Preemption:
         self._ads.extend((row, self._shown(row, holders[self.view.holder.item(row)])) for row in fresh)
 
     def _remote(self, code: int) -> dict[str, Any]:
-        """What is shown of a holder at this moment, as far as it can be asked about; by folded names."""
+        """The attributes of a holder that the expressions can reach, by folded name."""
         shown = self.submitter_usage(self.view.holders[code]).as_remote()
         by_key = {fold(name): value for name, value in shown.items()}
         return {key: value for key, value in by_key.items() if self._whole or key in self._names}
@@ -164,7 +163,7 @@ class Preemption:
         if self._whole:
             shown = self.table.ad(self.view.names[row])
         else:
-            # Cells as they are: the names are folded, and no user sees this ad.
+            # Set the cells directly: the names are folded already, and no user sees this ad.
             shown = ClassAd()
             shown.cells.update(self.table.cells(row, self._names))
         shown.cells.update(remote)

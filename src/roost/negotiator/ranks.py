@@ -1,9 +1,8 @@
-"""Which of several slots is best for a job: one key, defined here and nowhere else.
+"""Which of several slots is best for a job: the sort key, defined only here.
 
 The best slot is the lexicographic maximum of NEGOTIATOR_PRE_JOB_RANK, the job's Rank, NEGOTIATOR_POST_JOB_RANK, the
-state (unused before preempted by rank before preempted by priority), and PREEMPTION_RANK where something is
-preempted; of equals the first. The matchmaker's ranks count as minus infinity where they are not a number, the job's as
-0.
+state (unused before preempted by rank before preempted by priority), and PREEMPTION_RANK where a claim is preempted;
+among equal slots, the first. The matchmaker's ranks count as minus infinity where they are not numbers, the job's as 0.
 
 A `Listing` is the best slots for a request in that order: all of them, or only those above a floor. PREEMPTION_RANK
 does not count in it, since it depends on users' priorities, which always change; so slots that differ only in it are on
@@ -19,7 +18,7 @@ import numpy as np
 from roost.base.records import dataclass, field
 from roost.classad.vector.kinds import Array
 
-#: What a match would do to who uses the slot, and how good that is.
+#: How a match affects the current user of the slot; higher is better.
 UNUSED: Final = 2.0
 BY_RANK: Final = 1.0
 BY_PRIORITY: Final = 0.0
@@ -29,7 +28,7 @@ PREEMPTS: Final = {UNUSED: "none", BY_RANK: "rank", BY_PRIORITY: "prio"}
 #: Rows of the key: before, job's, after, state.
 KEYS: Final = 4
 
-#: Above so many values a sample tells which are worth looking at.
+#: Above this many values, a sample selects the candidates.
 SAMPLED_MIN: Final = 4096
 
 _NO_ROWS: Final = np.zeros(0, np.int64)
@@ -45,7 +44,7 @@ class Listing:
     keys: Array
     #: Whether there are no others.
     complete: bool
-    #: Rows that were left out because another request had got them in this cycle.
+    #: Rows left out because another request got them in this cycle.
     excluded: Array = field(default_factory=lambda: _NO_ROWS)
 
 
@@ -89,9 +88,9 @@ def _top(keys: Array, most: int) -> Array | None:
 
 
 def _highest(values: Array, number: int) -> float:
-    """The value that is the `number`-th from above."""
+    """The `number`-th highest value."""
     if len(values) > SAMPLED_MIN:
-        # What a sample says is a bound for most: far fewer are left to be looked at closely.
+        # A bound taken from a sample excludes most values, so that few remain to be sorted.
         sample = values[:: SAMPLED_MIN // 512]
         place = min(len(sample) - 1, 2 * number * len(sample) // len(values) + 16)
         bound = np.partition(sample, len(sample) - 1 - place).item(len(sample) - 1 - place)
@@ -103,7 +102,7 @@ def _highest(values: Array, number: int) -> float:
 
 
 def above_floor(rows: Array, keys: Array, listing: Listing) -> Array:
-    """Mask of the rows that belong into a listing that is not complete: those better than its last."""
+    """Mask of the rows that belong in an incomplete listing: those better than its last."""
     if not len(listing.rows):
         return np.zeros(len(rows), bool)
     floor, last = listing.keys[:, -1], listing.rows.item(-1)
@@ -118,8 +117,7 @@ def above_floor(rows: Array, keys: Array, listing: Listing) -> Array:
 def renewed(listing: Listing, stale: Array, rows: Array, keys: Array) -> Listing | None:
     """The listing with `stale` (a mask over all rows of the table) taken out and `rows` put in.
 
-    None if the floor is among what is taken out of a listing that is not complete: nothing says any more what
-    belongs into it.
+    None if the last entry of an incomplete listing is removed: its floor is then unknown.
     """
     gone = stale.take(listing.rows)
     if not listing.complete and (not len(gone) or gone.all()):

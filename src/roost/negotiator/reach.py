@@ -1,9 +1,9 @@
 """Which names matching depends on.
 
-Two questions of a cycle are answered from the texts of expressions alone: what it may keep for the next cycle
-(`Reach`: not what depends on the clock, on chance, or on attributes that exist during a cycle only), and which
-attributes of jobs tell them apart on any slot (`significant`). Names that a function builds at run time (eval) are
-not seen; what uses such a function counts as changing all the time.
+Static analysis of expressions answers two questions: what a cycle may keep for the next one (`Reach`: nothing that
+depends on the clock, on random numbers, or on attributes that exist only during a cycle), and which attributes
+distinguish jobs on any slot (`significant`). Names that a function builds at run time (eval) cannot be seen; an
+expression that uses such a function counts as always changing.
 """
 
 from __future__ import annotations
@@ -16,18 +16,19 @@ from roost.classad import Expr
 from roost.classad.syntax import Call, Node, children
 from roost.classad.values import fold
 from roost.classad.vector import Table
-from roost.negotiator.settings import Settings
+from roost.negotiator.settings import NegotiatorSettings
 
-#: Functions whose value is another one next time.
+#: Functions whose value changes from call to call.
 UNSTEADY: Final = frozenset(
     ("time", "random", "eval", "evalineachcontext", "countmatches", "daytime", "abstime", "formattime", "currenttime")
 )
-#: Attributes that the matchmaker adds, beginnings of their folded names.
+#: Prefixes of the folded names of attributes that the matchmaker adds.
 DYNAMIC_PREFIXES: Final = (
     "remoteuserprio", "remoteuserresourcesinuse", "remotegroup", "submitter", "submittor",
 )  # fmt: skip
-#: Never significant: all idle jobs agree in them, or matching has its own values for them. What differs from job to
-#: job, as ProcId does, is significant where an expression refers to it: one job's must not decide for the others.
+#: Never significant: all idle jobs have the same values, or matching uses its own. An attribute that differs from job
+#: to job, such as ProcId, is significant where an expression refers to it: one job's value must not decide for the
+#: others.
 NOT_SIGNIFICANT: Final = frozenset(
     (
         "currenttime", "remoteuserprio", "remoteuserresourcesinuse", "remotegroup", "remotegroupresourcesinuse",
@@ -45,32 +46,32 @@ ExpressionsOf = Callable[[str], Iterable[Expr]]
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """What some expressions depend on, through the attributes that they name."""
+    """What some expressions depend on, directly or through the attributes that they name."""
 
     #: Folded names.
     names: frozenset[str]
-    #: Whether the clock, chance, or a name that is built at run time is among it.
+    #: Whether they depend on the clock, on random numbers, or on a name built at run time.
     unsteady: bool
-    #: Those of them that stand behind TARGET somewhere.
+    #: Names that occur with the scope TARGET.
     targets: frozenset[str] = frozenset()
 
     @property
     def dynamic(self) -> bool:
-        """Whether attributes are among it that exist during a cycle only."""
+        """Whether they depend on attributes that exist only during a cycle."""
         return any(name.startswith(DYNAMIC_PREFIXES) for name in self.names)
 
     @property
     def keeps(self) -> bool:
-        """Whether a value stays right as long as the ads stay."""
+        """Whether a value stays valid as long as the ads do not change."""
         return not self.unsteady and not self.dynamic
 
 
-#: Of what depends on nothing.
+#: The reach of a constant.
 NOWHERE: Final = Reach(frozenset(), False)
 
 
 def reach(seeds: Iterable[Expr], expressions_of: ExpressionsOf) -> Reach:
-    """What `seeds` depend on; each name is followed to the expressions that ads have under it."""
+    """What `seeds` depend on; each name is followed into the expressions that ads have for it."""
     names: set[str] = set()
     targets: set[str] = set()
     unsteady = False
@@ -91,7 +92,7 @@ def reach(seeds: Iterable[Expr], expressions_of: ExpressionsOf) -> Reach:
 
 
 def is_unsteady(expression: Expr) -> bool:
-    """Whether an expression calls a function of the clock or of chance."""
+    """Whether an expression calls a function whose value changes from call to call."""
     return calls(expression, UNSTEADY)
 
 
@@ -124,11 +125,11 @@ class SlotExpressions:
             yield from found
 
 
-def significant(table: Table, settings: Settings) -> tuple[str, ...]:
+def significant(table: Table, settings: NegotiatorSettings) -> tuple[str, ...]:
     """Folded names of the job attributes that matching depends on, sorted.
 
-    A name counts that a slot's expression, or one of the matchmaker's about a slot and a job, asks of TARGET, or
-    without scope while there are slots that lack it; and every name in the matchmaker's expressions about jobs.
+    A name counts if a slot's expression, or a matchmaker's expression about a slot and a job, refers to it in TARGET,
+    or without a scope while some slots lack it. Every name in the matchmaker's expressions about jobs counts.
     """
     policy, tried, everywhere = settings.policy, settings.dry_run, table.everywhere()
     names: set[str] = set()

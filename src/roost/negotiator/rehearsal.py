@@ -1,7 +1,7 @@
-"""A pool-wide policy on trial: what it would have changed in a cycle that was decided by the one in force.
+"""A trial run of a pool-wide policy: what it would have changed in a cycle decided by the policy in force.
 
-It looks at the snapshot and at the verdicts of that cycle; nothing that it finds has any effect. Both policies are
-asked by the same code (`pool_policy`), so that a difference is one of the expressions.
+It reads the snapshot and the verdicts of that cycle; its findings have no effect. The same code (`pool_policy`)
+evaluates both policies, so that any difference comes from the expressions.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from roost.model.pool_policy import is_true
 from roost.negotiator import pool_policy
 from roost.negotiator.memory import Key, Memory
 from roost.negotiator.pool_policy import Findings, PoolPolicy
-from roost.negotiator.settings import PolicySettings, Settings
+from roost.negotiator.settings import NegotiatorSettings, PolicySettings
 from roost.negotiator.snapshot import Plan, Snapshot
 from roost.negotiator.verdicts import JOB_REFUSES, POLICY_JOB, POLICY_RESOURCE, SLOT_REFUSES
 
-#: Pairs of a request and a slot that are looked at after one cycle, and matches that were made.
+#: Most pairs of a request and a slot, and matches, examined after one cycle.
 PAIRS_MAX: Final = 1_000_000
 MATCHES_MAX: Final = 1_000
 
@@ -38,12 +38,12 @@ class _Tally:
 
 
 def rehearse(
-    snapshot: Snapshot, settings: Settings, plan: Plan, memory: Memory, *, pairs: bool = True, turn: int = 0
+    snapshot: Snapshot, settings: NegotiatorSettings, plan: Plan, memory: Memory, *, pairs: bool = True, turn: int = 0
 ) -> list[AuditRecord]:
-    """What the policy on trial would have changed, by cause; without `pairs` only of matches that were made.
+    """What the policy on trial would have changed, by cause; without `pairs`, only matches that were made are examined.
 
-    Where there are more pairs than PAIRS_MAX, which requests are looked at depends on `turn`: with each next number it
-    is the next of them.
+    If there are more pairs than PAIRS_MAX, `turn` selects the requests to examine; consecutive numbers continue with
+    the next ones.
     """
     if settings.dry_run is None or not len(snapshot.slots):
         return []
@@ -52,7 +52,7 @@ def rehearse(
 
 class _Rehearsal:
     def __init__(
-        self, snapshot: Snapshot, settings: Settings, tried: PolicySettings, plan: Plan, memory: Memory
+        self, snapshot: Snapshot, settings: NegotiatorSettings, tried: PolicySettings, plan: Plan, memory: Memory
     ) -> None:
         self.snapshot, self.settings, self.plan, self.memory = snapshot, settings, plan, memory
         self.world = snapshot.world
@@ -61,7 +61,7 @@ class _Rehearsal:
         self.tallies: dict[_Cause, _Tally] = {}
         self.ads: dict[Key, ClassAd] = {}
         self.jobs: dict[Key, str] = {}
-        #: Requests that the policy on trial would give nothing, with the knob.
+        #: Requests that the policy on trial would discard, with the knob.
         self.out: dict[Key, str] = {}
 
     def run(self, pairs: bool, turn: int) -> list[AuditRecord]:
@@ -127,7 +127,7 @@ class _Rehearsal:
         return [f"{before}{keys[row]}" for row in rows[: pool_policy.NAMED_MAX].tolist()]
 
     def _pairs(self, key: Key, gone: Array) -> None:
-        """Pairs of a request and a slot that agree with each other."""
+        """Pairs of a request and a slot that accept each other."""
         known, view = self.memory.known.get(key), self.memory.view
         if known is None or view is None or len(known.verdicts) != len(gone):
             return
@@ -155,7 +155,7 @@ class _Rehearsal:
             yield pool_policy.JOB, table.evaluate_for(ad, tried.job, self.world).true
 
     def _made(self, gone: Array) -> None:
-        """Matches that were made, and would not have been."""
+        """Matches that were made but would not have been."""
         rows: Mapping[str, int] = {str(name): row for row, name in enumerate(self.snapshot.slots.keys())}
         for match in self.plan.matches[:MATCHES_MAX]:
             key = (match.schedd, match.submitter, match.autocluster)
@@ -182,7 +182,7 @@ class _Rehearsal:
         kind, effect, knob, user, what = cause
         twin = knob.replace("NEGOTIATOR_PE_", "NEGOTIATOR_PE_DRYRUN_")
         in_force = self.settings.in_force
-        # What is on trial may be that something is left out.
+        # The trial may consist of leaving an expression out.
         named = twin if in_force.of(twin).text else knob
         return AuditRecord(
             id=f"trial/{digest(*cause)}",

@@ -1,13 +1,14 @@
-"""Whose attribute a name without scope is in the pool's policy on matches, for the names that the catalogue knows.
+"""Scopes for unscoped names in the pool's policy on matches, for the names in the catalogue.
 
-Where MY and TARGET are both there, a name without scope is looked up in MY's ad, and then in TARGET's. So an owner who
-puts an Owner into a slot's ad could make it the owner of every job, and a user who puts a Machine into a job the
-machine that it runs on. What the pool imposes must not hang on that: a name that only jobs have by the catalogue is
-asked of the job, and one that only slots have of the slot. Names that both have are MY's, but for those that a slot
-has of the job that it runs: these are the job's that asks.
+With both MY and TARGET, an unscoped name is looked up in MY's ad first, and then in TARGET's. So an owner who puts an
+Owner attribute into a slot's ad could make it appear as the owner of every job, and a user who puts Machine into a job
+could fake the machine that it runs on. The pool's policy must not be open to that: a name that only jobs have according
+to the catalogue refers to the job, and one that only slots have to the slot. A name that both have refers to MY, except
+those that a slot copies from the job that it runs: these refer to the job of the request.
 
-Names that the catalogue does not know stay as they are: only the administrator knows whose they are. Ads within an
-expression stay as they are, too: their names may be their own. `roost policy lint` reports such names (RST618).
+Names that the catalogue does not know stay as they are: only the administrator knows what they refer to. Nested ads in
+an expression stay as they are, too: their names may be their own attributes. `roost policy lint` reports such names
+(RST618).
 """
 
 from __future__ import annotations
@@ -18,18 +19,19 @@ from roost.classad.syntax import Binary, Call, Conditional, Elvis, ListNode, Nam
 from roost.classad.values import fold
 from roost.model.pool_policy import SCOPES
 from roost.policy.attributes import attribute_of
-from roost.policy.model import Side
+from roost.policy.model import AdKind
 
 
-def scoped(expression: Expr | None, mine: Side) -> Expr | None:
-    """The expression with a scope at each name of the catalogue; `mine` is whose ad MY is, of slots or of jobs."""
+def scoped(expression: Expr | None, mine: AdKind) -> Expr | None:
+    """The expression with a scope added to each name of the catalogue; `mine` is the kind of ad that MY is, slot or
+    job."""
     if expression is None:
         return None
     tree = _scoped(expression.tree, mine)
     return expression if tree == expression.tree else Expr(tree)
 
 
-def _scoped(node: Node, mine: Side) -> Node:
+def _scoped(node: Node, mine: AdKind) -> Node:
     match node:
         case Name(name=name, absolute=False):
             scope = _scope_of(name, mine)
@@ -56,16 +58,16 @@ def _scoped(node: Node, mine: Side) -> Node:
     return node
 
 
-def _scope_of(name: str, mine: Side) -> str:
-    """MY or TARGET; "" for a name of which the catalogue does not say."""
+def _scope_of(name: str, mine: AdKind) -> str:
+    """MY or TARGET; "" for a name whose scope the catalogue does not determine."""
     if fold(name) in SCOPES:
         return ""
-    slots, jobs = attribute_of(name, Side.MACHINE), attribute_of(name, Side.JOB)
+    slots, jobs = attribute_of(name, AdKind.MACHINE), attribute_of(name, AdKind.JOB)
     if slots is None and jobs is None:
         return ""
     if slots is not None and jobs is not None:
-        # While it is claimed a slot has some attributes of its job.
-        owner = Side.JOB if slots.when.startswith("while") else mine
+        # A claimed slot has some attributes of its job.
+        owner = AdKind.JOB if slots.when.startswith("while") else mine
     else:
-        owner = Side.MACHINE if jobs is None else Side.JOB
+        owner = AdKind.MACHINE if jobs is None else AdKind.JOB
     return "MY" if owner is mine else "TARGET"

@@ -1,7 +1,7 @@
 """A visit to a submitter: its requests in its own order, each given the best slots that it may have.
 
-A `SlotAllocator` gives away the slots of one cycle: it knows which are taken, what limits are used up, and what became
-of each request.
+A `SlotAllocator` gives away the slots of one cycle: it tracks which are taken, which limits are used up, and the
+outcome of each request.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from typing import Final
 
 import numpy as np
 
-from roost.base.changed import maker
 from roost.base.records import dataclass, field
 from roost.classad import ClassAd, Expr
 from roost.classad.allowance import EXPRESSION_STEPS, IN_FORCE
@@ -26,7 +25,7 @@ from roost.negotiator.memory import Key, Known, Memory
 from roost.negotiator.pool_policy import SAMPLES_MAX, Act, Finding, PoolPolicy
 from roost.negotiator.preemption import POLICY, PRIORITY, Preemption, SubmitterUsage
 from roost.negotiator.ranks import BY_PRIORITY, BY_RANK, PREEMPTS, UNUSED, Listing, order
-from roost.negotiator.settings import Settings
+from roost.negotiator.settings import NegotiatorSettings
 from roost.negotiator.shrinking import Shrinking
 from roost.negotiator.single_slots import SingleSlots
 from roost.negotiator.snapshot import Match, Pledge, Rejection, Request, Snapshot, SubmitterDemand
@@ -42,11 +41,7 @@ from roost.negotiator.verdicts import (
 )
 from roost.negotiator.view import SlotView, part_weight
 
-#: Records of which a step makes many, made faster.
-_pledge: Final = maker(Pledge)
-_match: Final = maker(Match)
-
-#: Causes that end a request for the present visit only.
+#: Cause that ends a request for the current visit only.
 LIMIT = "submitter-limit"
 #: Cause that keeps a request out of the cycle.
 JOB_CONSTRAINT = "job-constraint"
@@ -55,7 +50,7 @@ CONCURRENCY = "concurrency-limit"
 #: The queue may ask for no more slots.
 FULL = "queue-limit"
 FULL_TEXT = "the queue asks for no more slots (MAX_JOBS_RUNNING, JOB_START_COUNT)"
-#: Slots beyond those wanted about which preemption is asked in advance.
+#: Slots beyond those needed for which preemption is evaluated in advance.
 ASKED_MIN = 16
 
 
@@ -63,26 +58,26 @@ ASKED_MIN = 16
 TOO_LONG = "evaluation-steps"
 
 
-#: Never changed: each request that is served begins with causes of its own.
+#: Never modified: each request that is served starts with its own causes.
 _NO_CAUSES: Final[dict[str, int]] = {}
 
 
 class PendingRequest:
-    """What is left of a request.
+    """The unserved rest of a request.
 
-    A cycle makes one for each request and gives slots to few of them: what most have in common, the class has.
+    A cycle creates one for each request and serves few of them, so class attributes hold the common values.
     """
 
-    #: Weight that a job of it is expected to cost.
+    #: Expected cost of one of its jobs, as weight.
     weight: float = 1.0
-    #: The least weight of a slot, or a part of one, that a ceiling kept from it; infinite for none.
+    #: The smallest weight of a slot, or part of one, that a ceiling ruled out; infinite for none.
     too_large: float = math.inf
-    #: Whether that was a slot that is given whole.
+    #: Whether that slot would be given whole.
     whole: bool = False
     #: No more slots are available to it in this cycle.
     closed: bool = False
     rejection: Rejection | None = None
-    #: What stood in the way besides verdicts, slots by cause. Requests that were not served share one.
+    #: Obstacles other than verdicts: slots by cause. Requests that were not served share one dict.
     causes: dict[str, int] = _NO_CAUSES
 
     def __init__(self, key: Key, request: Request, person: str) -> None:
@@ -103,22 +98,22 @@ class QueueSubmitter:
 
     demand: SubmitterDemand
     pending_requests: list[PendingRequest]
-    #: It was visited for as long as it may be.
+    #: Whether it has used up its time.
     out_of_time: bool = False
 
     @property
     def open(self) -> bool:
-        """Whether it may still get something."""
+        """Whether it may still get a slot."""
         return not self.out_of_time and any(not pending.closed for pending in self.pending_requests)
 
 
 @dataclass(slots=True, kw_only=True)
 class SubmitterLimit:
-    """What a visit may cost."""
+    """The cost limit of a visit."""
 
     any: float
     unclaimed: float
-    #: Whether slots whose RANK prefers the job are given beyond it.
+    #: Whether slots whose RANK prefers the job are given beyond the limit.
     rank_only_beyond: bool
     used: float = 0.0
 
@@ -130,7 +125,7 @@ class SubmitterLimit:
 
     @property
     def spent(self) -> bool:
-        """Whether nothing more is allowed, but by RANK."""
+        """Whether the limit allows nothing more, except by RANK."""
         return self.any <= 0 or self.used >= self.any - ROUNDING
 
 
@@ -139,20 +134,20 @@ class SlotAllocator:
     """See the module."""
 
     snapshot: Snapshot
-    settings: Settings
+    settings: NegotiatorSettings
     view: SlotView
     evaluator: RequestEvaluator
     memory: Memory | SingleSlots
     policy: PoolPolicy
     book: LimitBook
     submitter_usage: Callable[[str], SubmitterUsage]
-    #: Charges a submitter and its user with a weight.
+    #: Charges a weight to a submitter and its user.
     charge: Callable[[str, float, str, float | None], None]
     #: The ceilings of a submitter and its user.
     ceilings: Callable[[str, str], list[Ceiling]]
     watch: Stopwatch
     matches: list[Match] = field(default_factory=list)
-    #: Those for which NEGOTIATOR_PE_AUDIT_EXPR is TRUE.
+    #: Matches for which NEGOTIATOR_PE_AUDIT_EXPR is TRUE.
     noted: list[Match] = field(default_factory=list)
     taken: Array = field(init=False)
     usable: Array = field(init=False)
@@ -163,17 +158,17 @@ class SlotAllocator:
     #: Rows that were given away, in order: the first `_gave` of the array.
     _given: Array = field(init=False)
     _gave: int = 0
-    #: What is known of the requests that were looked at.
+    #: What is known of the requests that were examined.
     known: dict[Key, Known] = field(default_factory=dict)
-    #: Requests for which no slot is left, whatever the other jobs of their autoclusters come to: why.
+    #: Requests for which no slot is left, nor for other jobs of the same autocluster, with the rejection.
     _exhausted: dict[Key, Rejection] = field(default_factory=dict)
-    #: Queue to how many slots it may still be given, for those that have a limit.
+    #: Queue to the number of slots that it may still get, for queues with a limit.
     _room: dict[str, int] = field(init=False)
 
     def __post_init__(self) -> None:
         view = self.view
         self._room = {each.schedd: each.room for each in self.snapshot.demands if each.room is not None}
-        self.shrinking = Shrinking(self.snapshot.slots, self.evaluator, np.flatnonzero(view.shrinks & view.available))
+        self.shrinking = Shrinking(self.snapshot.slots, self.evaluator, (view.shrinks & view.available).nonzero()[0])
         # Slots that shrink with each match are matched one by one.
         view.available = view.available & ~view.shrinks
         self.taken = np.zeros(len(view.names), bool)
@@ -191,11 +186,11 @@ class SlotAllocator:
     # -- visits ------------------------------------------------------------------------------------
 
     def visit(self, queue_submitter: QueueSubmitter, submitter_limit: SubmitterLimit) -> Steps[float]:
-        """Give a submitter what it may have; what that costs. A step for each request."""
+        """Give a submitter what it may have, and return the cost. One step per request."""
         schedd, submitter, watch = queue_submitter.demand.schedd, queue_submitter.demand.submitter, self.watch
         began, until = watch.elapsed, watch.until(schedd, submitter)
         exhausted = self._exhausted
-        # Only serving changes these, and most requests of a queue of many kinds of jobs are not served.
+        # Only serving a request changes these, and in a queue with many kinds of jobs most requests are not served.
         spent, late = self._is_spent(submitter_limit), watch.elapsed >= until
         for pending in queue_submitter.pending_requests:
             if pending.closed:
@@ -207,7 +202,8 @@ class SlotAllocator:
                 watch.timed_out += 1
                 break
             if (rejection := exhausted.get(pending.key)) is not None:
-                # An earlier request of the same autocluster was told: in a queue of many kinds of jobs, most are.
+                # An earlier request of the same autocluster was rejected already; in a queue with many kinds of jobs,
+                # most are.
                 pending.closed, pending.rejection = True, rejection
                 continue
             self._serve_in(queue_submitter, pending, submitter_limit)
@@ -225,7 +221,7 @@ class SlotAllocator:
     def _serve_in(
         self, queue_submitter: QueueSubmitter, pending: PendingRequest, submitter_limit: SubmitterLimit
     ) -> None:
-        """Serve a request as far as its queue has room."""
+        """Serve a request within the room of its queue."""
         schedd = queue_submitter.demand.schedd
         if schedd not in self._room:
             self._serve(queue_submitter, pending, submitter_limit)
@@ -276,7 +272,8 @@ class SlotAllocator:
             barred[missed] = True
 
     def _close(self, known: Known, pending: PendingRequest, licences: dict[str, float] | Expr) -> None:
-        """No slot is left for a request. Without limits and preemption none will be for others of its autocluster."""
+        """No slot is left for a request. Without limits and preemption, none is left for others of its autocluster
+        either."""
         rejection = self._unmatched(known, pending)
         pending.close(rejection)
         if not pending.causes and not licences and not self.in_use:
@@ -285,7 +282,7 @@ class SlotAllocator:
     def _listing(
         self, known: Known, pending: PendingRequest, submitter_limit: SubmitterLimit, barred: Array
     ) -> Listing:
-        """The best slots that may be had."""
+        """The best slots within all limits."""
         if len(barred):
             usable = self.usable & ~barred
             if submitter_limit.used and not submitter_limit.rank_only_beyond:
@@ -299,13 +296,13 @@ class SlotAllocator:
         return self.shrinking.joined(found, known.ad)
 
     def _note_costly(self, known: Known, pending: PendingRequest, barred: Array) -> None:
-        """Note the slots that `_listing` left out as too much for this visit: another may have them."""
+        """Record the slots that `_listing` left out as too costly for this visit; another visit may give them."""
         costly = len(self.memory.listing(known, self.usable & ~barred, pending.left, None).rows)
         if costly:
             pending.causes[LIMIT] = costly
 
     def _preemptable(self, queue_submitter: QueueSubmitter, pending: PendingRequest, listing: Listing) -> Listing:
-        """The listing without the slots that may not be taken from their users, PREEMPTION_RANK considered."""
+        """The listing without slots that may not be preempted, ordered by PREEMPTION_RANK among ties."""
         if not self.in_use:
             return listing
         listing = _beginning(listing, 2 * pending.left + ASKED_MIN)
@@ -333,9 +330,9 @@ class SlotAllocator:
         listing: Listing,
         licences: dict[str, float] | Expr,
     ) -> tuple[list[int], bool]:
-        """Give slots in the order of the listing; the rows refused for a limit, and whether one has shrunk.
+        """Give slots in the order of the listing; returns the rows refused for a limit, and whether a slot has shrunk.
 
-        A slot that has shrunk is another one: the listing must be made anew.
+        A slot that has shrunk has another rank, so the listing must be created again.
         """
         missed: list[int] = []
         user, weight = queue_submitter.demand.submitter, self.view.weight
@@ -348,7 +345,7 @@ class SlotAllocator:
                 pending.causes[LIMIT] = pending.causes.get(LIMIT, 0) + 1
                 missed.append(row)
                 continue
-            # The fair share is charged with a whole partitionable slot, until its machine says what was cut from it.
+            # The fair share is charged for the whole partitionable slot until its machine reports the dynamic slot.
             part = None if ceiling == math.inf else self._part(row, pending.request.ad)
             charged = cost if part is None else part
             if charged > ceiling + ROUNDING:
@@ -366,7 +363,7 @@ class SlotAllocator:
                 continue
             self.book.take(mine)
             licences_taken = tuple(mine.items())
-            pledge = _pledge(submitter=user, weight=cost, person=pending.person, part=part, licences=licences_taken)
+            pledge = Pledge(submitter=user, weight=cost, person=pending.person, part=part, licences=licences_taken)
             self._give(queue_submitter, pending, row, state, pledge)
             submitter_limit.used += cost
             ceiling -= charged
@@ -400,7 +397,7 @@ class SlotAllocator:
         pending.left -= 1
         code = self.view.holder.item(row)
         self.matches.append(
-            _match(
+            Match(
                 schedd=queue_submitter.demand.schedd,
                 submitter=queue_submitter.demand.submitter,
                 autocluster=pending.request.autocluster,
@@ -435,7 +432,7 @@ class SlotAllocator:
         )
 
     def _unmatched(self, known: Known, pending: PendingRequest) -> Rejection:
-        """Why the slots that are left are not for a request: the reference's text that applies first."""
+        """Why none of the remaining slots is given to a request: the first of HTCondor's texts that applies."""
         causes = pending.causes
         if known.too_long:
             text = f"its Requirements or Rank, or a slot's, take more than {EXPRESSION_STEPS} evaluation steps"
@@ -453,7 +450,7 @@ class SlotAllocator:
         return Rejection(text=text, causes={**self._counted(known), **causes})
 
     def _counted(self, known: Known) -> dict[str, int]:
-        """Slots by what keeps them from a request, as far as it is the same for all its jobs."""
+        """Slots by what keeps them from a request, for causes common to all its jobs."""
         counts = self.memory.counts(known)
         found = {CAUSES[code]: int(counts[code]) for code in CAUSES if counts[code]}
         given = int(np.count_nonzero(known.verdicts.take(self._given[: self._gave]) < REFUSED))
@@ -476,7 +473,8 @@ class SlotAllocator:
         return self._unmatched(known, pending)
 
     def note_policy(self, queue_submitters: list[QueueSubmitter]) -> None:
-        """Note the matches that the pool's policy prevented, or would have, and where it could not be decided."""
+        """Record the matches that the pool's policy prevented or would have prevented, and where it evaluated to
+        ERROR."""
         knobs = {POLICY_RESOURCE: pool_policy.RESOURCE, POLICY_JOB: pool_policy.JOB}
         knobs |= {NOTED_RESOURCE: pool_policy.RESOURCE, NOTED_JOB: pool_policy.JOB}
         if self.settings.policy.resource is not None or self.settings.policy.job is not None:
@@ -492,7 +490,7 @@ class SlotAllocator:
         self._note_matches(queue_submitters)
 
     def _may_be_vetoed(self, known: Known) -> bool:
-        """Whether a verdict of the policy may be among a request's; those of notes are looked for by counting."""
+        """Whether a request may have verdicts of the policy; verdicts that are only noted are found by counting."""
         return self.settings.policy.log_only or known.verdicts.max(initial=0) >= POLICY_RESOURCE
 
     def _note_vetoes(
@@ -542,7 +540,7 @@ class SlotAllocator:
 
 
 def _beginning(listing: Listing, most: int) -> Listing:
-    """The first `most` slots of a listing, and those that tie with the last of them."""
+    """The first `most` slots of a listing, and those tied with the last of them."""
     size = len(listing.rows)
     if size <= most:
         return listing
@@ -552,7 +550,7 @@ def _beginning(listing: Listing, most: int) -> Listing:
 
 
 def _undecided(keys: Array) -> Array:
-    """Mask of the slots in use that priority would have to free, or that only PREEMPTION_RANK tells apart."""
+    """Mask of the slots in use that would be preempted by priority, or that only PREEMPTION_RANK orders."""
     used: Array = keys[3] != UNUSED
     if not used.any():
         return used
@@ -565,7 +563,7 @@ def _undecided(keys: Array) -> Array:
 
 
 def _licences(ad: ClassAd) -> dict[str, float] | Expr:
-    """The concurrency limits of a request: what they are, or an expression that a slot decides."""
+    """The concurrency limits of a request: the amounts, or an expression that depends on the slot."""
     cell = ad.cell("concurrencylimits")
     if isinstance(cell, Expr):
         value = ad.eval("ConcurrencyLimits")

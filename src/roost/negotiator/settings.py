@@ -1,8 +1,8 @@
-"""What the configuration says to the matchmaker, read once and kept as one value.
+"""The matchmaker's settings, read from the configuration once and kept as one value.
 
-Everything has HTCondor's default, so that ``Settings()`` is the matchmaker of a pool that configures nothing. An
-expression that is not set is None. `settings_from` raises the configuration's own `ConfigError`, which names the
-place of a bad value: a daemon that has begun keeps the settings it had.
+All defaults are HTCondor's, so that ``NegotiatorSettings()`` is the matchmaker of a pool that configures nothing.
+An expression that is not set is None. `settings_from` raises the configuration's own `ConfigError`, which names the
+place of a bad value: a running daemon keeps its settings.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from roost.config.lookup import View
 from roost.model.audit import InForce
 from roost.negotiator.scoping import scoped
 from roost.negotiator.timing import Intervals, TimeLimits
-from roost.policy.model import Side
+from roost.policy.model import AdKind
 
-#: Name of the group of everybody who is in none.
+#: Name of the group of users who are in no other group.
 ROOT: Final = "<none>"
 #: Most accounting groups.
 GROUPS_MAX: Final = 10_000
 
-#: Field of the policy to what is between NEGOTIATOR_PE_ and _EXPR in its knob's name.
+#: Field of the policy to the part of its knob's name between NEGOTIATOR_PE_ and _EXPR.
 POLICY_KNOBS: Final = {
     "schedd_only": "SCHEDD_ONLY",
     "startd_only": "STARTD_ONLY",
@@ -34,7 +34,7 @@ POLICY_KNOBS: Final = {
     "resource": "RESOURCE",
     "job": "JOB",
 }
-#: Knobs whose expressions records name.
+#: Knobs whose expressions are named in records.
 AUDITED: Final = (
     *(f"NEGOTIATOR_PE_{word}_EXPR" for word in POLICY_KNOBS.values()),
     *(f"NEGOTIATOR_PE_DRYRUN_{word}_EXPR" for word in POLICY_KNOBS.values()),
@@ -67,14 +67,14 @@ _GROUP_SORT: Final = parse_expression(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupSettings:
-    """One accounting group. Its name says whose child it is: ``physics.hep`` is in ``physics``."""
+    """One accounting group. Its name determines its parent: ``physics.hep`` is in ``physics``."""
 
     name: str
     #: Weight of slots; None without GROUP_QUOTA.
     quota: float | None = None
-    #: Fraction of the parent's; None without GROUP_QUOTA_DYNAMIC. A static quota goes before it.
+    #: Fraction of the parent's; None without GROUP_QUOTA_DYNAMIC. A static quota takes precedence.
     fraction: float | None = None
-    #: 0 for no factor of its own.
+    #: 0 if the group has no factor of its own.
     prio_factor: float = 0.0
     accept_surplus: bool = False
     autoregroup: bool = False
@@ -82,7 +82,7 @@ class GroupSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PriorityFactors:
-    """Which factor the priority of a user has."""
+    """The priority factors by user."""
 
     default: float = 1000.0
     nice: float = 1e10
@@ -121,7 +121,7 @@ class PolicySettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class NegotiatorSettings:
     """All settings of the matchmaker."""
 
     slot_constraint: Expr | None = None
@@ -134,7 +134,7 @@ class Settings:
     use_weights: bool = True
     pre_job_rank: Expr | None = _PRE
     post_job_rank: Expr | None = _POST
-    #: None: no condition but the users' priorities.
+    #: None: the users' priorities are the only condition.
     preemption_requirements: Expr | None = _NEVER
     preemption_rank: Expr | None = _PREEMPTION_RANK
     #: s.
@@ -148,25 +148,25 @@ class Settings:
     autoregroup: bool = False
     limits: LimitSettings = field(default_factory=LimitSettings)
     times: TimeLimits = field(default_factory=TimeLimits)
-    #: Folded user, with or without the domain, to the most weight that it may have at once.
+    #: Folded user, with or without the domain, to its ceiling, as weight.
     ceilings: Mapping[str, float] = field(default_factory=dict)
     #: Folded resource to how machines round requests for it, MODIFY_REQUEST_EXPR_*; MY is the job, TARGET the slot.
     modify: Mapping[str, Expr] = field(default_factory=lambda: _MODIFY)
     policy: PolicySettings = field(default_factory=PolicySettings)
-    #: The policy that is only tried: the one in force, with what has a twin in NEGOTIATOR_PE_DRYRUN_* replaced; None
-    #: without any.
+    #: The policy on trial: the one in force, with the expressions set in NEGOTIATOR_PE_DRYRUN_* replaced; None if none
+    #: is set.
     dry_run: PolicySettings | None = None
-    #: For the record; nothing is decided by it.
+    #: For records only; no decision depends on it.
     in_force: InForce = field(default_factory=InForce, compare=False)
 
 
-def settings_from(config: Config) -> Settings:
+def settings_from(config: Config) -> NegotiatorSettings:
     """The settings of a configuration. Raises `ConfigError` for a value that cannot be read."""
     return _settings(config.view(subsys="NEGOTIATOR"))
 
 
-def _settings(config: View) -> Settings:
-    return Settings(
+def _settings(config: View) -> NegotiatorSettings:
+    return NegotiatorSettings(
         slot_constraint=_expr(config, "NEGOTIATOR_SLOT_CONSTRAINT"),
         submitter_constraint=_expr(config, "NEGOTIATOR_SUBMITTER_CONSTRAINT"),
         job_constraint=_expr(config, "NEGOTIATOR_JOB_CONSTRAINT"),
@@ -287,7 +287,7 @@ def intervals_from(config: Config) -> Intervals:
 
 
 def _is_number(config: View, name: str) -> bool:
-    """Whether that is a limit: other knobs' names end in _LIMIT too, and need not be numbers."""
+    """Whether the knob is a concurrency limit: other knob names end in _LIMIT, too, and need not be numbers."""
     try:
         float(config.get(name) or "")
     except ValueError:
@@ -295,8 +295,8 @@ def _is_number(config: View, name: str) -> bool:
     return True
 
 
-#: Of the expressions about a slot and a job, whose ad MY is.
-_MINE: Final = {"resource": Side.MACHINE, "job": Side.JOB}
+#: For each expression about a slot and a job, the kind of ad that MY is.
+_MINE: Final = {"resource": AdKind.MACHINE, "job": AdKind.JOB}
 
 
 def _policy(config: View) -> PolicySettings:
@@ -306,7 +306,7 @@ def _policy(config: View) -> PolicySettings:
         job_only=_expr(config, "NEGOTIATOR_PE_JOB_ONLY_EXPR"),
         resource=scoped(_expr(config, "NEGOTIATOR_PE_RESOURCE_EXPR"), _MINE["resource"]),
         job=scoped(_expr(config, "NEGOTIATOR_PE_JOB_EXPR"), _MINE["job"]),
-        audit=scoped(_expr(config, "NEGOTIATOR_PE_AUDIT_EXPR"), Side.MACHINE),
+        audit=scoped(_expr(config, "NEGOTIATOR_PE_AUDIT_EXPR"), AdKind.MACHINE),
         log_only=config.get_bool("NEGOTIATOR_PE_LOG_ONLY", False),
     )
 

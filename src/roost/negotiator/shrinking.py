@@ -1,11 +1,11 @@
-"""Partitionable slots with a consumption policy: they stay after a match, less what it consumes.
+"""Partitionable slots with a consumption policy: they stay available after a match, reduced by what it consumes.
 
-For each resource in MachineResources, but Swap, ``Consumption<Resource>`` says with the job as TARGET how much a
-match takes. A slot fits if it has that much of everything, and at least one amount is above 0; the job's own
-``Request<Resource>`` is the amount consumed while the two are matched. What a match costs is what the slot's weight
-loses.
+For each resource in MachineResources, except Swap, ``Consumption<Resource>`` says with the job as TARGET how much a
+match takes. A slot fits if it has these amounts, and at least one of them is above 0; the job's own
+``Request<Resource>`` is the amount consumed while the two are matched. The cost of a match is the decrease of the
+slot's weight.
 
-There are few such slots, and each changes with every match: they are matched one by one, without columns.
+Such slots are few, and each changes with every match, so they are matched one by one, without columns.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ class Shrinking:
     table: Table
     evaluator: RequestEvaluator
     rows: Array
-    #: Row to what is left of the slot.
+    #: Row to the rest of the slot.
     _ads: dict[int, ClassAd] = field(default_factory=dict)
 
     def any_left(self) -> bool:
-        """Whether there are such slots."""
+        """Whether any such slot is left."""
         return len(self.rows) > 0
 
     def _ad(self, row: int) -> ClassAd:
@@ -44,7 +44,7 @@ class Shrinking:
         return found
 
     def joined(self, listing: Listing, request: ClassAd) -> Listing:
-        """The listing with those of the slots that fit in their places."""
+        """The listing with the fitting slots merged in, in order of rank."""
         if not len(self.rows):
             return listing
         fitting = [(row, key) for row in self.rows.tolist() if (key := self._key(self._ad(row), request)) is not None]
@@ -56,7 +56,7 @@ class Shrinking:
         return Listing(rows.take(by), keys.take(by, axis=1), listing.complete, listing.excluded)
 
     def consumption(self, slot: ClassAd, request: ClassAd) -> dict[str, float] | None:
-        """Resource to amount; None if the slot has not enough, or would lose nothing."""
+        """Resource to amount; None if the slot has too little, or would lose nothing."""
         names = slot.eval("MachineResources")
         asking = request.copy()
         amounts: dict[str, float] = {}
@@ -97,12 +97,12 @@ class Shrinking:
         return own[0], rank, own[1], UNUSED
 
     def cost(self, row: int, request: ClassAd) -> float:
-        """What the slot's weight loses by a match."""
+        """The decrease of the slot's weight by a match."""
         slot = self._ad(row)
         return self._weight(slot) - self._weight(self._less(slot, request))
 
     def shrink(self, row: int, request: ClassAd) -> ClassAd:
-        """Take out what a match consumes; the slot's ad before it."""
+        """Subtract what a match consumes, and return the slot's previous ad."""
         before = self._ad(row)
         self._ads[row] = self._less(before, request)
         return before

@@ -1,14 +1,14 @@
-"""Free slots that are asked one by one, the best first, as many as a request needs.
+"""Free slots that are evaluated one by one, the best first, as many as a request needs.
 
-A table of columns answers for all slots at once, and wants the ads of all of them as they are now. Where an ad is cheap
-to make when it is looked at, and a cycle gives away a few slots of many (the simulated pool: its machines are looked at
-only if that can matter), it is the other way round: a `SlotSource` knows its slots in the order of the matchmaker's own
-ranks, and makes the ad of one when it is asked for; `SingleSlots` takes the place of `Memory` and asks until it has
-what is needed. Everything else of a cycle (who is served, with how much, under which limits) is the same code, and so
-is what it gives: `tests/negotiator/test_single_slots.py` holds it to that.
+A columnar table answers for all slots at once, and needs the current ads of all of them. Where an ad is cheap to create
+on demand and a cycle gives away few of many slots (the simulated pool, which examines a machine only if that can
+matter), the opposite is better: a `SlotSource` lists its slots in the order of the matchmaker's own ranks, and creates
+the ad of a slot on demand; `SingleSlots` takes the place of `Memory` and tries slots until it has enough. The rest of a
+cycle (who is served, with how much, under which limits) is the same code with the same results, as
+`tests/negotiator/test_single_slots.py` checks.
 
-It is for unclaimed slots that no policy discards, and for ranks that stay the same while a slot does. Counts of causes,
-and what the pool-wide policy prevented, cover only the slots that were tried.
+It works for unclaimed slots that no policy discards, and for ranks that change only with the slot. Counts of causes,
+and matches that the pool-wide policy prevented, cover only the slots that were tried.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from roost.model.pool_policy import is_true
 from roost.negotiator.memory import TEXTS_MAX, Key, Known
 from roost.negotiator.ranks import KEYS, UNUSED, Listing
 from roost.negotiator.reach import is_unsteady
-from roost.negotiator.settings import Settings
+from roost.negotiator.settings import NegotiatorSettings
 from roost.negotiator.verdicts import (
     ACCEPTED,
     JOB_REFUSES,
@@ -43,14 +43,14 @@ from roost.negotiator.verdicts import (
 )  # fmt: skip
 from roost.negotiator.view import SlotView
 
-#: Verdict on a slot that was not asked.
+#: Verdict on a slot that was not tried.
 UNASKED: Final = 255
-#: Slots that are asked for at once: a visit seldom has more.
+#: Slots requested at once: a visit seldom needs more.
 BATCH: Final = 16
 
 
 class SlotSource(Protocol):
-    """Slots by row. The rows stay what they are during a cycle."""
+    """Slots by row. Rows do not change during a cycle."""
 
     def view(self) -> SlotView:
         """The arrays of a cycle; unclaimed slots are available, the others are not."""
@@ -59,47 +59,47 @@ class SlotSource(Protocol):
         """User to weight and number of the slots in use."""
 
     def licences(self) -> Iterable[str]:
-        """ConcurrencyLimits of what runs."""
+        """ConcurrencyLimits of the running jobs."""
 
     def ad(self, row: int) -> ClassAd | None:
         """The ad of a slot as it is now; None if it is not available after all."""
 
     def rows(self) -> Iterator[int]:
-        """The unclaimed slots, by their ranks where those do not depend on the request; of equals the first."""
+        """The unclaimed slots, by their ranks where those do not depend on the request; ties in order of `place`."""
 
     def ranks(self, row: int) -> tuple[float, float]:
-        """The matchmaker's two ranks of a slot where no request has a say in them."""
+        """The matchmaker's two ranks of a slot, where they do not depend on the request."""
 
     def place(self, row: int) -> tuple[int, ...]:
-        """Which of equal slots is first: the one with the least."""
+        """Tie-breaker among equal slots: the lowest goes first."""
 
     def leaves_ranks(self, ad: ClassAd) -> bool:
-        """Whether a request has no say in the matchmaker's ranks."""
+        """Whether the matchmaker's ranks do not depend on the request."""
 
     def refusal(self, row: int, key: Key) -> int | None:
-        """The verdict on a slot as it is and a request, if it was asked about and is known to be no."""
+        """The verdict on a slot in its current state and a request, if it is known to be a refusal."""
 
     def refuse(self, row: int, key: Key, verdict: int) -> None:
-        """Remember that as long as the slot stays as it is."""
+        """Remember the refusal for as long as the slot does not change."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Walk(Known):
-    """How far the slots were asked for a request."""
+    """Progress of trying the slots for a request."""
 
     key: Key
-    #: What it is called, and whose it is.
+    #: The job, and its submitter.
     job: str
     submitter: str
-    #: Rows that were not asked yet.
+    #: Rows not tried yet.
     rows: Iterator[int]
-    #: Those that accept each other with it, best first, and their keys.
+    #: Matching rows, best first, and their keys.
     found: list[int] = field(default_factory=list)
     keys: list[tuple[float, ...]] = field(default_factory=list)
     done: bool = False
     #: Number of each verdict so far.
     tally: list[int] = field(default_factory=lambda: [0] * VERDICTS)
-    #: Whether neither the clock nor chance is among what it asks; None until that is needed.
+    #: Whether it depends on neither the clock nor random numbers; None until needed.
     steady: bool | None = None
 
 
@@ -108,13 +108,13 @@ class SingleSlots:
     """What is known of the requests of one cycle; see the module."""
 
     slot_source: SlotSource
-    settings: Settings
+    settings: NegotiatorSettings
     world: FixedWorld = field(default_factory=FixedWorld)
     judged_requests: int = 0
     judged_slots: int = 0
     _size: int = 0
     _evaluator: RequestEvaluator | None = None
-    #: By identity, which is kept: expressions of requests to whether the clock or chance is in them.
+    #: By id of a request's expression (kept alive here): whether it depends on the clock or random numbers.
     _unsteady: dict[int, tuple[Expr, bool]] = field(default_factory=dict)
     _walks: dict[Key, Walk] = field(default_factory=dict)
 
@@ -124,7 +124,7 @@ class SingleSlots:
         return None
 
     def begin(self, snapshot: object, evaluator: RequestEvaluator, requests: Mapping[Key, ClassAd]) -> None:
-        """A cycle begins; what is remembered between cycles the slot source has."""
+        """Begin a cycle; the slot source keeps what is remembered between cycles."""
         self._evaluator, self._size, self.world = evaluator, len(evaluator.view.names), evaluator.world
         self.judged_requests = self.judged_slots = 0
         self._walks.clear()
@@ -140,7 +140,7 @@ class SingleSlots:
         return found
 
     def _is_steady(self, walk: Walk) -> bool:
-        """Whether neither the clock nor chance is among what a request asks."""
+        """Whether a request depends on neither the clock nor random numbers."""
         if walk.steady is None:
             cells = (cell for scope in (walk.ad, walk.ad.chained) if scope for cell in scope.cells.values())
             policy = self.settings.policy
@@ -157,7 +157,7 @@ class SingleSlots:
         return known[1]
 
     def counts(self, known: Known) -> Sequence[int]:
-        """Number of each verdict on a request among the slots that were asked."""
+        """Number of each verdict on a request among the slots that were tried."""
         assert isinstance(known, Walk)
         return known.tally
 
@@ -174,7 +174,7 @@ class SingleSlots:
         return Listing(rows, keys, known.done)
 
     def _ask_in_order(self, walk: Walk, usable: Array, need: int, for_good: bool) -> None:
-        """Ask on until there are so many; what is not usable is passed over where it will not be usable again."""
+        """Try slots until `need` are found; an unusable slot is skipped if it cannot become usable again."""
         have = sum(map(usable.item, walk.found))
         while have < need:
             row = next(walk.rows, None)
@@ -189,7 +189,7 @@ class SingleSlots:
                 have += mine
 
     def _ask_all(self, walk: Walk) -> None:
-        """Ask everybody: the request has a say in who is best; of equals the first is, whatever others rank them."""
+        """Try all slots, since the ranks depend on the request; ties go in order of `place`."""
         found = []
         for row in walk.rows:
             slot = self._asked(walk, row)
@@ -248,7 +248,9 @@ class SingleSlots:
         return first, request.rank(slot, self.world), last, UNUSED
 
 
-def own_ranks(slot: ClassAd, request: ClassAd | None, settings: Settings, world: World) -> tuple[float, float]:
+def own_ranks(
+    slot: ClassAd, request: ClassAd | None, settings: NegotiatorSettings, world: World
+) -> tuple[float, float]:
     """NEGOTIATOR_PRE_JOB_RANK and NEGOTIATOR_POST_JOB_RANK of a slot for a request, or for any."""
     return (
         _rank(settings.pre_job_rank, slot, request, world),
@@ -257,7 +259,7 @@ def own_ranks(slot: ClassAd, request: ClassAd | None, settings: Settings, world:
 
 
 def _rank(expression: Expr | None, slot: ClassAd, request: ClassAd | None, world: World) -> float:
-    """One of these; minus infinity for what is not a number."""
+    """The value of one such rank; minus infinity if it is not a number."""
     value = -np.inf if expression is None else evaluate(expression, slot, request, world)
     if value.__class__ not in (bool, int, float) or value != value:
         return -np.inf

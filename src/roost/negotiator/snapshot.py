@@ -1,4 +1,4 @@
-"""What a cycle of the matchmaker is about: slots, idle jobs and accounts, as they are at one instant."""
+"""The input and output of a matchmaking cycle: slots and idle jobs at one instant, and the plan."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from roost.base.records import dataclass, field
+from roost.base.fast_records import field, record
 from roost.classad import ClassAd, FixedWorld
 from roost.classad.vector import Table
 from roost.model.cycle_answers import JobInCell, JobInCycle, SlotInCycle
@@ -17,20 +17,20 @@ if TYPE_CHECKING:
     from roost.negotiator.single_slots import SlotSource
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Request:
     """Idle jobs of one autocluster that follow each other in their submitter's order."""
 
     autocluster: int
     ad: ClassAd
     count: int
-    #: The first of them, ``12.0``.
+    #: The first of these jobs, such as ``12.0``.
     job: str
-    #: The id of the request that submitted it; "" if it is not known.
+    #: The id of the request that submitted it; "" if unknown.
     submission: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class SubmitterDemand:
     """What one submitter wants from one queue, in the submitter's order."""
 
@@ -39,34 +39,36 @@ class SubmitterDemand:
     requests: tuple[Request, ...]
     #: The submitter's ad.
     ad: ClassAd = field(default_factory=ClassAd)
-    #: How many slots its queue may be given, for all its submitters together; None for no limit.
+    #: How many slots its queue may get for all its submitters together; None for no limit.
     room: int | None = None
+    #: How often jobs became idle in its queue; None if the queue has not reported all idle jobs.
+    arrivals: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Pledge:
-    """What a match of an earlier cycle costs whom, while the slot does not say so itself."""
+    """The cost of a match of an earlier cycle, and to whom it is charged until the slot reports the claim."""
 
     submitter: str
     #: Of the slot.
     weight: float
-    #: The user that the queue vouches for; "" where it is not known.
+    #: The user that the queue vouches for; "" if unknown.
     person: str = ""
-    #: Weight that counts for the user's ceilings, if another: of the part that the job takes of a slot.
+    #: Weight that counts for the user's ceilings, if it differs: that of the part of the slot that the job takes.
     part: float | None = None
     #: Concurrency limits that it takes, name and amount.
     licences: tuple[tuple[str, float], ...] = ()
-    #: What the job got of a Grid Engine cell (`roost.gridengine.pool.tasks`); None in a pool without one.
+    #: The allocation of the job in a Grid Engine cell (`roost.gridengine.pool.tasks`); None in a pool without one.
     task: ClassAd | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Snapshot:
     """The pool as a cycle sees it."""
 
     #: Slot ads by name.
     slots: Table
-    #: Name of a slot to the id of the claim that it offers; slots that are not in it are not to be given away.
+    #: Name of a slot to the id of the claim that it offers; slots without an entry are not available.
     claims: Mapping[str, str]
     #: Name of a slot to the machine that it is on.
     nodes: Mapping[str, str]
@@ -75,33 +77,33 @@ class Snapshot:
     now: float
     #: Seconds east of UTC of the matchmaker's zone.
     zone_offset_s: int = 0
-    #: Names of the slots that have been given away, and whose machines have not reported it yet.
+    #: Names of the slots that were given away but whose machines have not reported it yet.
     promised: Collection[str] = frozenset()
-    #: What these cost.
+    #: The costs of these slots.
     pledges: tuple[Pledge, ...] = ()
-    #: For each row of `slots` a number that is higher than all before when the row has changed; None: nothing is known.
+    #: For each row of `slots`, a number that exceeds all earlier ones when the row has changed; None if unknown.
     versions: np.ndarray | None = None
-    #: The slots if they are asked one by one, by a `SingleSlots`; then there are none in `slots`.
+    #: The slots, if a `SingleSlots` tries them one by one; `slots` is then empty.
     slot_source: SlotSource | None = None
 
     @property
     def world(self) -> FixedWorld:
-        """What expressions are told of the world."""
+        """The world in which expressions are evaluated."""
         return FixedWorld(instant=self.now, offset=self.zone_offset_s)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Part:
     """A further slot of a job that gets several, all or none."""
 
     slot: str
     node: str
     claim_id: str
-    #: What it costs, and what the job gets of a Grid Engine cell with it.
+    #: Its cost, and its part of the allocation in a Grid Engine cell.
     pledge: Pledge
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Match:
     """A slot for a job."""
 
@@ -121,11 +123,11 @@ class Match:
     preempts: str = "none"
     #: The user who loses the slot; "" for none.
     holder: str = ""
-    #: What it costs.
+    #: Its cost.
     pledge: Pledge | None = None
-    #: The slot's ad if it is another one than the collector's: what was left of it before the match.
+    #: The slot's ad if it differs from the collector's: the state of a shrinking slot before the match.
     slot_ad: ClassAd | None = None
-    #: Further slots of a parallel job, which begins once it has all of them.
+    #: Further slots of a parallel job, which starts once it has all of them.
     parts: tuple[Part, ...] = ()
 
     @property
@@ -134,27 +136,27 @@ class Match:
         return (self, *self.parts)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Rejection:
     """Why jobs of an autocluster got no, or no further, slot."""
 
-    #: The text that queues know.
+    #: The text that queues expect.
     text: str
-    #: Cause to number of slots that were out of the question for it.
+    #: Cause to the number of slots that it ruled out.
     causes: Mapping[str, int] = field(default_factory=dict)
 
 
 class CycleTrace(Protocol):
-    """What a cycle leaves behind for those who ask why."""
+    """The record of a cycle for explanations."""
 
     def about_request(self, schedd: str, submitter: str, autocluster: int) -> JobInCycle | JobInCell | None:
-        """Why a request got nothing, or what it got; None if the cycle was not asked for it."""
+        """Why a request got nothing, or what it got; None if it was not in the cycle."""
 
     def about_slot(self, slot: str) -> SlotInCycle | None:
-        """What the cycle made of a slot; None if it has no answer."""
+        """The outcome of a slot in the cycle; None if it has no answer."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Plan:
     """What a cycle decided."""
 
@@ -165,9 +167,9 @@ class Plan:
     record: Mapping[str, Any] = field(default_factory=dict)
     #: What the pool-wide policy discarded, prevented, or could not decide.
     findings: tuple[Finding, ...] = ()
-    #: All of that, counted by cause.
+    #: The counts of all findings by cause.
     causes: Mapping[Cause, Counted] = field(default_factory=dict)
     #: Matches for which NEGOTIATOR_PE_AUDIT_EXPR is TRUE.
     noted: tuple[Match, ...] = ()
-    #: For those who ask why; None where there were no slots, or they were asked one by one.
+    #: For explanations; None if there were no slots, or they were tried one by one.
     trail: CycleTrace | None = field(default=None, compare=False, repr=False)

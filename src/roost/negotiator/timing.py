@@ -1,15 +1,15 @@
 """When cycles begin, and how long they may take.
 
-**Begin.** Cycles are driven by events. What may give a slot to a request that could have none before (a new request, a
-slot that offers itself anew, other settings) is *urgent*: it starts a cycle at once, but no sooner after the last one
-than that took, so that the matchmaker of a large pool works at most half of the time, and never later than
-NEGOTIATOR_MIN_INTERVAL. Whatever else changes (measurements of slots, mostly) is looked at together: not before
-NEGOTIATOR_MIN_INTERVAL has passed since the beginning of the last cycle, and NEGOTIATOR_CYCLE_DELAY since its end. With
-no event at all a cycle begins NEGOTIATOR_INTERVAL after the last one.
+**Begin.** Cycles are driven by events. An event that may give a slot to a request that could not get one before (a new
+request, a slot that is available again, new settings) is *urgent*: it starts a cycle at once, but waits after the last
+cycle for as long as that cycle took (at most NEGOTIATOR_MIN_INTERVAL), so that the matchmaker of a large pool works at
+most half of the time. Other changes (mostly measurements of slots) are batched: the cycle begins when
+NEGOTIATOR_MIN_INTERVAL has passed since the beginning of the last one, and NEGOTIATOR_CYCLE_DELAY since its end.
+Without events, a cycle begins NEGOTIATOR_INTERVAL after the last one.
 
-**Length.** A visit to a submitter ends when its time is up: the least of NEGOTIATOR_MAX_TIME_PER_PIESPIN and of what is
-left of the time for the cycle, for the queue and for the submitter. A submitter that runs out of time is skipped for
-the rest of the cycle. Nothing here reads a clock: the caller says at each step how long the cycle has taken.
+**Length.** A visit to a submitter ends when its time is up: the minimum of NEGOTIATOR_MAX_TIME_PER_PIESPIN and of the
+time left for the cycle, for the queue and for the submitter. A submitter that runs out of time is skipped for the rest
+of the cycle. Nothing here reads a clock: the caller passes the elapsed time of the cycle to each step.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from roost.classad.allowance import EXPRESSION_STEPS, UNLIMITED, Allowance
 
 Result = TypeVar("Result")
 
-#: Work that is told at each step how long the cycle has taken so far, s, and gives a result in the end.
+#: Work that receives the elapsed time of the cycle, s, at each step, and returns a result.
 Steps: TypeAlias = Generator[None, float, Result]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimeLimits:
-    """How long things may take in a cycle, s."""
+    """Time limits within a cycle, s."""
 
     cycle_s: float = 1200.0
     schedd_s: float = 120.0
@@ -42,16 +42,16 @@ class TimeLimits:
 class Intervals:
     """Times between cycles, s."""
 
-    #: Longest from start to start.
+    #: Maximum from start to start.
     interval_s: float = 60.0
-    #: Shortest from start to start.
+    #: Minimum from start to start.
     min_interval_s: float = 5.0
-    #: Shortest from the end to the next start.
+    #: Minimum from the end to the next start.
     cycle_delay_s: float = 20.0
 
 
 class Urgency(IntEnum):
-    """What asks for a cycle."""
+    """How urgently a cycle is requested."""
 
     NONE = 0
     CHANGED = 1
@@ -60,23 +60,23 @@ class Urgency(IntEnum):
 
 @dataclass(slots=True)
 class CycleTimer:
-    """When the next cycle is to begin. Instants are s of any clock that does not jump."""
+    """Decides when the next cycle begins. Instants are s of a monotonic clock."""
 
     intervals: Intervals = field(default_factory=Intervals)
     urgency: Urgency = Urgency.NONE
-    #: Longest from start to start, s, for another reason than the configuration of the matchmaker.
+    #: Maximum from start to start, s, for reasons other than the matchmaker's configuration.
     interval_max_s: float = math.inf
-    #: The last cycle failed: the next one is at the interval, whatever asks for one.
+    #: The last cycle failed: the next one starts after the interval, whatever was requested.
     failed: bool = False
     _began: float = -math.inf
     _ended: float = -math.inf
 
     def ask_for_cycle(self, urgency: Urgency) -> None:
-        """Something asks for a cycle."""
+        """Request a cycle."""
         self.urgency = max(self.urgency, urgency)
 
     def due(self) -> float:
-        """When the next cycle is to begin."""
+        """When the next cycle begins."""
         times = self.intervals
         latest = self._began + min(times.interval_s, max(times.min_interval_s, self.interval_max_s))
         match Urgency.NONE if self.failed else self.urgency:
@@ -89,17 +89,17 @@ class CycleTimer:
                 return latest
 
     def begin(self, now: float) -> None:
-        """A cycle begins: whatever asked for one is answered by it."""
+        """Begin a cycle, which satisfies all requests."""
         self.urgency, self._began = Urgency.NONE, now
 
     def end(self, now: float, *, failed: bool = False) -> None:
-        """It has ended."""
+        """End the cycle."""
         self._ended, self.failed = now, failed
 
 
 @dataclass(slots=True)
 class Stopwatch:
-    """What a cycle has taken so far, and of whom."""
+    """Elapsed time of a cycle, in total and by queue and submitter."""
 
     limits: TimeLimits
     #: Since the cycle began, s.
@@ -110,7 +110,7 @@ class Stopwatch:
     _of_submitter: dict[str, float] = field(default_factory=dict)
 
     def tell(self, elapsed: float) -> None:
-        """So long it has taken by now; a clock that went backwards changes nothing."""
+        """Set the elapsed time; a clock that went backwards changes nothing."""
         self.elapsed = max(self.elapsed, elapsed)
 
     def is_over(self) -> bool:
@@ -129,19 +129,19 @@ class Stopwatch:
         return self.elapsed + min(left)
 
     def charge(self, schedd: str, submitter: str, since: float) -> None:
-        """A visit that began then has ended."""
+        """Charge the time of a visit, which began at `since`, to its queue and submitter."""
         spent = self.elapsed - since
         self._of_schedd[schedd] = self._of_schedd.get(schedd, 0.0) + spent
         self._of_submitter[submitter] = self._of_submitter.get(submitter, 0.0) + spent
 
 
 def bounded(steps: Steps[Result]) -> Steps[Result]:
-    """The same steps, in which no evaluation takes long: a job's expression that does is ERROR, and others go on."""
+    """The same steps with bounded evaluation: a job's expression that takes too long is ERROR, and others proceed."""
     took_s: float | None = None
     while True:
         with Allowance(UNLIMITED, EXPRESSION_STEPS):
             try:
-                # The first time nothing is told.
+                # The first step receives None.
                 steps.send(took_s)  # type: ignore[arg-type]
             except StopIteration as end:
                 result: Result = end.value
@@ -150,7 +150,7 @@ def bounded(steps: Steps[Result]) -> Steps[Result]:
 
 
 def at_once(steps: Steps[Result]) -> Result:
-    """The result of steps that take no time: in the simulation, and where there is no limit."""
+    """The result of steps run without time limits: in the simulation, and where there is no limit."""
     try:
         next(steps)
         while True:
@@ -161,7 +161,7 @@ def at_once(steps: Steps[Result]) -> Result:
 
 
 def bounded_at_once(steps: Steps[Result]) -> Result:
-    """``at_once(bounded(steps))``, for less: one allowance serves all steps."""
+    """``at_once(bounded(steps))``, but cheaper: one allowance covers all steps."""
     with Allowance(UNLIMITED, EXPRESSION_STEPS) as allowance:
         try:
             next(steps)
@@ -173,5 +173,5 @@ def bounded_at_once(steps: Steps[Result]) -> Result:
             return result
 
 
-#: Text of the rejection of requests that time did not suffice for, and its cause.
+#: Text and cause of the rejection of requests for which there was not enough time.
 OUT_OF_TIME: Final = "out of time"

@@ -1,8 +1,8 @@
-"""Whether a request and a slot accept each other, and how good the slot is: for all slots of a request at once, or for
-all requests of some slots.
+"""Whether a request and a slot accept each other, and how good the slot is: for one request on all slots at once, or
+for all requests on some slots.
 
-Both ways give the same; which is cheaper depends on how many there are of each. A verdict is a byte a pair, so that
-what stood in the way can be counted without evaluating anything again.
+Both ways give the same results; which is cheaper depends on the numbers. A verdict is one byte per pair, so that causes
+can be counted without evaluating anything again.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from roost.base.records import dataclass, field
 from roost.classad import ClassAd, Expr, FixedWorld
 from roost.classad.ad import MISSING
-from roost.classad.vector import Kind, Table
+from roost.classad.vector import CellKind, Table
 from roost.classad.vector.kinds import Array
 from roost.classad.vector.pairs import Pairs, Side
 from roost.classad.vector.result import Parted, Result
@@ -22,12 +22,12 @@ from roost.model.pool_policy import SCOPES as SCOPE_NAMES
 from roost.negotiator.conditions import Condition
 from roost.negotiator.ranks import BY_PRIORITY, BY_RANK, KEYS, UNUSED
 from roost.negotiator.reach import SlotExpressions, reach
-from roost.negotiator.settings import Settings
+from roost.negotiator.settings import NegotiatorSettings
 from roost.negotiator.view import SlotView
 
-# The first three mean yes.
+# The first three mean acceptance.
 ACCEPTED: Final = 0
-#: The pool's policy would have forbidden it, and only takes notes.
+#: The pool's policy would have forbidden the match, but is only logged.
 NOTED_RESOURCE: Final = 1
 NOTED_JOB: Final = 2
 #: The slot is in use, and its user cannot be preempted for this request.
@@ -39,11 +39,11 @@ SLOT_REFUSES: Final = 5
 POLICY_RESOURCE: Final = 6
 POLICY_JOB: Final = 7
 VERDICTS: Final = 8
-#: Verdicts below mean that they accept each other.
+#: Lower verdicts mean that request and slot accept each other.
 REFUSED: Final = 3
 
 SCOPES: Final = frozenset(SCOPE_NAMES)
-#: Sets of slots' ranks for which it is remembered who keeps what.
+#: Most sets of slot ranks for which the kept slots are cached.
 KEPT_MAX: Final = 256
 
 CAUSES: Final = {
@@ -57,11 +57,11 @@ CAUSES: Final = {
 
 @dataclass(slots=True)
 class Fixed:
-    """A rank that is the same for all requests that lack some attributes."""
+    """A rank that is the same for all requests without certain attributes."""
 
     #: Folded names of these attributes; None if it is never the same.
     asked: frozenset[str] | None
-    #: The rank of each slot, once it has been needed.
+    #: The rank of each slot, once needed.
     values: Array | None = None
 
 
@@ -70,21 +70,21 @@ class RequestEvaluator:
     """Evaluates requests against slots, and ranks them."""
 
     table: Table
-    settings: Settings
+    settings: NegotiatorSettings
     view: SlotView
     world: FixedWorld
     #: Where the pool's policy was ERROR: (verdict, job or slot, submitter or "") to how often.
     errors: dict[tuple[int, str, str], int] = field(default_factory=dict)
-    #: Whether anything may be preempted for the sake of priority.
+    #: Whether any claim may be preempted by priority.
     priority_preempts: bool = field(init=False)
-    #: The slots' Rank of the request that was asked about last.
+    #: The slots' Rank for the last request.
     _ranks: tuple[ClassAd, Parted] | None = None
     #: Slots in use that are available.
     _held: Array | None = None
-    #: Which of them are kept, by the slots' ranks.
+    #: Which of them are safe from preemption, by the slots' ranks.
     _kept: dict[tuple[float, ...], Array] = field(default_factory=dict)
     _fixed: dict[int, Fixed] = field(default_factory=dict)
-    #: The policy's conditions on slots and on jobs, and the slots that have no Requirements; None for none.
+    #: The policy's conditions on slots and on jobs, None if not set, and the slots that have no Requirements.
     _resource: Condition | None = field(init=False)
     _job: Condition | None = field(init=False)
     _open: Array | None = field(init=False)
@@ -118,12 +118,12 @@ class RequestEvaluator:
         if self._held is None:
             self._held = view.occupied & view.available
         if (self._held & (found < REFUSED)).any():
-            # Accepting verdicts are less than OCCUPIED, the others are more and stay.
+            # Accepting verdicts are below OCCUPIED; the others are above it and stay.
             np.maximum(found, self._keeping(ad, self._held), out=found)
         return found
 
     def _keeping(self, ad: ClassAd, held: Array) -> Array:
-        """OCCUPIED where who has a slot keeps it, else 0; uint8, shape (rows,)."""
+        """OCCUPIED where the holder of a slot keeps it, else 0; uint8, shape (rows,)."""
         rank, view = self.slot_ranks(ad), self.view
         same = rank.singles(0.0)
         found = None if same is None else self._kept.get(same)
@@ -136,28 +136,29 @@ class RequestEvaluator:
         return found
 
     def _impose(self, found: Array, result: Result, code: int, noted: int, name: str, user: str) -> None:
-        """Let a condition of the pool's policy forbid what is accepted, and note where it is ERROR."""
+        """Apply a condition of the pool's policy to accepted slots, and note where it is ERROR."""
         wrong = self._forbid(found, result, code, noted)
         if wrong is not None and (count := int(np.count_nonzero(wrong))):
             self.note_error(code, name, user, count)
 
     def _forbid(self, found: Array, result: Result, code: int, noted: int) -> Array | None:
-        """Change verdicts of what a condition forbids; mask of where it is ERROR, None if it forbids nothing."""
+        """Change the verdicts where a condition forbids the match; returns the mask of where it is ERROR, None if it
+        forbids nothing."""
         if result.is_true:
             return None
         forbidden = ~result.true.reshape(found.shape) & (found == ACCEPTED)
         if not forbidden.any():
             return None
         np.putmask(found, forbidden, noted if self.settings.policy.log_only else code)
-        wrong: Array = forbidden & (result.state.reshape(found.shape) == Kind.ERROR)
+        wrong: Array = forbidden & (result.state.reshape(found.shape) == CellKind.ERROR)
         return wrong
 
     def note_error(self, code: int, name: str, user: str, count: int) -> None:
-        """A condition of the policy was ERROR so often for a user's job, or for a slot."""
+        """Count how often a condition of the policy was ERROR for a user's job or a slot."""
         self.errors[code, name, user] = self.errors.get((code, name, user), 0) + count
 
     def slot_ranks(self, ad: ClassAd) -> Parted:
-        """The slots' Rank of a request; what is not a number counts as 0."""
+        """The slots' Rank for a request; a value that is not a number counts as 0."""
         known = self._ranks
         if known is None or known[0] is not ad:
             known = self._ranks = ad, self._apart(_RANK, ad)
@@ -205,8 +206,8 @@ class RequestEvaluator:
     def of_slots(self, jobs: Table, rows: Array) -> tuple[Array, Array]:
         """The verdict of each request (rows of `jobs`) on some slots (ascending rows), and the keys.
 
-        uint8, shape (requests, rows), and float64, shape (KEYS, requests, rows): where the verdict is no, a key says
-        nothing.
+        uint8, shape (requests, rows), and float64, shape (KEYS, requests, rows): where the verdict is a refusal, the
+        key is meaningless.
         """
         policy, settings = self.settings.policy, self.settings
         pairs = Pairs(jobs, self.table, rows, self.world)
@@ -230,7 +231,7 @@ class RequestEvaluator:
         return found, keys
 
     def _impose_on_pairs(self, found: Array, result: Result, code: int, noted: int, rows: Array) -> None:
-        """`_impose` for pairs: what is wrong is noted under the name of the slot."""
+        """`_impose` for pairs: errors are noted under the name of the slot."""
         wrong = self._forbid(found, result, code, noted)
         if wrong is not None:
             counts = np.count_nonzero(wrong, axis=0)
@@ -238,7 +239,7 @@ class RequestEvaluator:
                 self.note_error(code, self.view.names[rows.item(place)], "", counts.item(place))
 
     def _state_in(self, pairs: Pairs, found: Array, rows: Array) -> Array | float:
-        """The last row of the key; marks as OCCUPIED the slots that who has them keeps."""
+        """The last row of the key; marks as OCCUPIED the slots that their holders keep."""
         view = self.view
         occupied = view.occupied.take(rows)
         if not occupied.any():
@@ -256,7 +257,7 @@ _RANK: Final = Expr.parse("MY.Rank")
 
 
 def _first_verdicts(accepted: Array, accepts: Array) -> Array:
-    """What both sides' Requirements say: of the pairs that the job accepts, and of those that the slot accepts."""
+    """Verdicts from both sides' Requirements, given the pairs that the job accepts and those that the slot accepts."""
     found: Array = (accepted & ~accepts).view(np.uint8) * np.uint8(SLOT_REFUSES)
     found += (~accepted).view(np.uint8) * np.uint8(JOB_REFUSES)
     return found
@@ -271,7 +272,7 @@ def _for(pairs: Pairs, expression: Expr | None) -> Array | float:
 
 
 def may_be_true(expression: Expr | None) -> bool:
-    """Whether a condition is more than the constant false; None means no condition."""
+    """Whether a condition is anything but the constant false; None means no condition."""
     if expression is None:
         return True
     mentioned = expression.mentioned
@@ -283,6 +284,6 @@ def may_be_true(expression: Expr | None) -> bool:
 
 def count_of(verdicts: Array, among: Array) -> Array:
     """Number of each verdict in a mask of slots; int64, shape (VERDICTS,)."""
-    # Counting bytes one by one is several times faster than sorting them into bins, which makes them wide first.
+    # Counting bytes value by value is several times faster than `bincount`, which widens them first.
     counted = verdicts | (~among).view(np.uint8) << 7
     return np.array([np.count_nonzero(counted == code) for code in range(VERDICTS)], np.int64)

@@ -1,4 +1,4 @@
-"""The slots as a cycle sees them: which may be given away, who uses which, what each weighs. One array a question."""
+"""The slots as a cycle sees them: which are available, who uses which, and their weights. One array each."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from roost.classad.vector import Table
 from roost.classad.vector.kinds import Array
 from roost.classad.world import World
 from roost.negotiator.pool_policy import PoolPolicy
-from roost.negotiator.settings import Settings
+from roost.negotiator.settings import NegotiatorSettings
 from roost.negotiator.snapshot import Snapshot
 
 #: The user from whom a match would take the slot.
 _HOLDER: Final = parse_expression(
     "MY.PreemptingAccountingGroup ?: MY.PreemptingUser ?: MY.AccountingGroup ?: MY.RemoteUser"
 )
-#: Who is charged for it.
+#: The submitter charged for it.
 _CHARGED: Final = parse_expression("MY.AccountingGroup ?: MY.RemoteUser")
-#: Whose job it is, whatever account it is charged to.
+#: The user whose job it is, whatever account it is charged to.
 _PERSON: Final = parse_expression("MY.RemoteOwner ?: MY.RemoteUser")
 _CURRENT_RANK: Final = parse_expression(
     "(MY.PreemptingAccountingGroup ?: MY.PreemptingUser) isnt undefined ? MY.PreemptingRank : MY.CurrentRank"
@@ -32,7 +32,7 @@ _IN_USE: Final = parse_expression('MY.State == "Claimed" || MY.State == "Preempt
 _RETIRING: Final = parse_expression("MY.RetirementTimeRemaining > 0")
 _SHRINKS: Final = parse_expression("MY.PartitionableSlot =?= true && MY.ConsumptionPolicy =?= true")
 
-#: Why slots are not available at all, in the order in which the reasons are checked.
+#: Reasons for which slots are unavailable, in the order in which they are checked.
 REASONS: Final = ("constraint", "pool-policy", "no-claim-offered", "claimed", "retirement-time")
 #: Attributes that the view reads, and that decide about matches with slots in use.
 VIEWED: Final = frozenset(
@@ -48,9 +48,9 @@ class SlotView:
     """Arrays over the rows of the table of slots."""
 
     names: list[str]
-    #: Who is to be asked for: bool.
+    #: Whether it may be given away: bool.
     available: Array
-    #: It is in use: bool.
+    #: In use: bool.
     occupied: Array
     #: Partitionable with a consumption policy: bool.
     shrinks: Array
@@ -61,23 +61,23 @@ class SlotView:
     weight: Array
     #: Weight of the pool.
     size: float
-    #: Number of slots by why they are not available.
+    #: Number of unavailable slots by reason.
     unavailable: dict[str, int]
     #: Which of REASONS, counted from 1, made each unavailable, 0 for none: uint8.
     out: Array
 
 
-def usage_of(table: Table, settings: Settings, now: float) -> dict[str, tuple[float, int]]:
+def usage_of(table: Table, settings: NegotiatorSettings, now: float) -> dict[str, tuple[float, int]]:
     """Submitter to weight and number of the slots in use."""
     return _in_use_by(_CHARGED, table, settings, now)
 
 
-def persons_of(table: Table, settings: Settings, now: float) -> dict[str, tuple[float, int]]:
+def persons_of(table: Table, settings: NegotiatorSettings, now: float) -> dict[str, tuple[float, int]]:
     """User, as queues vouch for it, to weight and number of the slots in use."""
     return _in_use_by(_PERSON, table, settings, now)
 
 
-def _in_use_by(whose: Expr, table: Table, settings: Settings, now: float) -> dict[str, tuple[float, int]]:
+def _in_use_by(whose: Expr, table: Table, settings: NegotiatorSettings, now: float) -> dict[str, tuple[float, int]]:
     if not len(table):
         return {}
     world = FixedWorld(instant=now)
@@ -94,8 +94,8 @@ def _in_use_by(whose: Expr, table: Table, settings: Settings, now: float) -> dic
     return found
 
 
-def weights_of(table: Table, settings: Settings, world: FixedWorld) -> Array:
-    """The weight of each slot; what is not a number, or negative, is 1."""
+def weights_of(table: Table, settings: NegotiatorSettings, world: FixedWorld) -> Array:
+    """The weight of each slot; 1 where it is not a number or is negative."""
     if not settings.use_weights:
         return np.ones(len(table))
     weights = table.evaluate(WEIGHT, None, world).numbers_or(1.0)
@@ -103,19 +103,19 @@ def weights_of(table: Table, settings: Settings, world: FixedWorld) -> Array:
     return weights
 
 
-def weight_of(ad: ClassAd, settings: Settings, world: World) -> float:
-    """The weight of one slot, as `weights_of` has it."""
+def weight_of(ad: ClassAd, settings: NegotiatorSettings, world: World) -> float:
+    """The weight of one slot, as in `weights_of`."""
     value = evaluate(WEIGHT, ad, None, world) if settings.use_weights else 1.0
     if value.__class__ not in (bool, int, float) or not value >= 0:
         return 1.0
     return float(value)
 
 
-def part_weight(slot: ClassAd, request: ClassAd, settings: Settings, world: World) -> float | None:
-    """The weight of the dynamic slot that a request gets of a partitionable one; None for a slot of another kind.
+def part_weight(slot: ClassAd, request: ClassAd, settings: NegotiatorSettings, world: World) -> float | None:
+    """The weight of the dynamic slot that a request gets from a partitionable one; None for a slot of another kind.
 
-    The slot is weighed with the amounts that its machine will give as if they were all of it. An amount that the
-    machine may find to be another one, as one drawn by chance, may be all that there is.
+    The slot's weight is evaluated as if it had only the amounts that its machine will give. An amount that the machine
+    may compute differently, such as a random one, is taken to be all that the slot has.
     """
     if slot.cell("partitionableslot") is not True:
         return None
@@ -128,13 +128,13 @@ def part_weight(slot: ClassAd, request: ClassAd, settings: Settings, world: Worl
     return weight_of(part, settings, world)
 
 
-#: What a machine gives of a resource that a request does not name; none of any other. Without memory or disk there is
-#: no slot.
+#: What a machine gives of a resource that a request does not name; 0 of any other. Without memory or disk no slot is
+#: created.
 _UNNAMED: Final = {"cpus": 1, "memory": None, "disk": None}
 
 
-def _given(name: str, slot: ClassAd, request: ClassAd, settings: Settings, world: World) -> int | None:
-    """What a machine will give of a resource, by the steps of `roost.startd.requests`; None if it may be anything."""
+def _given(name: str, slot: ClassAd, request: ClassAd, settings: NegotiatorSettings, world: World) -> int | None:
+    """What a machine will give of a resource, following `roost.startd.requests`; None if it cannot be known."""
     key, exact = name.lower(), f"_condor_Request{name}"
     attribute = exact if exact in request else f"Request{name}"
     if attribute not in request:
@@ -154,7 +154,7 @@ def _given(name: str, slot: ClassAd, request: ClassAd, settings: Settings, world
 
 
 class _Watched:
-    """A world that knows whether it was asked for anything."""
+    """A world that records whether it was used."""
 
     def __init__(self, world: World) -> None:
         self._world = world
@@ -166,14 +166,14 @@ class _Watched:
 
 
 def charged_for(ad: ClassAd, world: World) -> str:
-    """The user charged for one slot, as `usage_of` has it; "" for none."""
+    """The user charged for one slot, as in `usage_of`; "" for none."""
     if evaluate(_IN_USE, ad, None, world) is not True:
         return ""
     user = evaluate(_CHARGED, ad, None, world)
     return user if isinstance(user, str) else ""
 
 
-def view_of(snapshot: Snapshot, settings: Settings, policy: PoolPolicy) -> SlotView:
+def view_of(snapshot: Snapshot, settings: NegotiatorSettings, policy: PoolPolicy) -> SlotView:
     """The view of a snapshot. The policy notes what it discards."""
     table, world = snapshot.slots, policy.world
     size = len(table)
@@ -191,7 +191,7 @@ def view_of(snapshot: Snapshot, settings: Settings, policy: PoolPolicy) -> SlotV
     retiring = np.zeros(size, bool)
     if settings.consider_preemption and not settings.consider_early_preemption:
         retiring = occupied & table.evaluate(_RETIRING, None, world).true
-    # What is claimed and says no user belongs to its queue.
+    # A claimed slot without a user belongs to its queue.
     claimed = in_use & ~occupied if settings.consider_preemption else in_use
     why = np.zeros(size, np.uint8)
     for number, out in enumerate((constrained, discarded, ~offered, claimed, retiring), 1):
@@ -201,8 +201,8 @@ def view_of(snapshot: Snapshot, settings: Settings, policy: PoolPolicy) -> SlotV
             unavailable[REASONS[number - 1]] = count
             why[fresh] = number
             available &= ~out
-    # The use of a slot counts whatever keeps it out, and so does its weight while it is used: else its user would have
-    # more than there is, and no share of the rest.
+    # The use of a slot counts even if the slot is unavailable, and so does its weight: otherwise its user would appear
+    # to use more than the pool has, and would get no share of the rest.
     counted = ~discarded | occupied
     if settings.pool_size_constraint is not None:
         counted &= table.evaluate(settings.pool_size_constraint, None, world).true
@@ -221,7 +221,7 @@ def view_of(snapshot: Snapshot, settings: Settings, policy: PoolPolicy) -> SlotV
     )
 
 
-def _constrained(snapshot: Snapshot, settings: Settings, world: FixedWorld) -> Array:
+def _constrained(snapshot: Snapshot, settings: NegotiatorSettings, world: FixedWorld) -> Array:
     if settings.slot_constraint is None:
         return np.zeros(len(snapshot.slots), bool)
     out: Array = ~snapshot.slots.evaluate(settings.slot_constraint, None, world).true

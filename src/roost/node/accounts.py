@@ -1,9 +1,9 @@
-"""The accounts of a host: dynamic slots cut and given back, and who holds what.
+"""The accounts of a host: creates and deletes dynamic slots, and tracks their holders.
 
 `startd.requests` places a request, `startd.layout_machine` keeps the ledgers. A dynamic slot lives from the request
-that it was cut for until its claim ends. Whenever a slot is cut or goes, all ads that tell sizes are made anew.
+that it was created for until its claim ends. Whenever a slot is created or deleted, all ads with sizes are rebuilt.
 
-A claim that the ledgers do not grant is a bug in this package: the slots' machines never ask for one.
+A claim that the ledgers deny is a bug in this package: the slots' state machines never request one.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from roost.model.reasons import Refusal
 from roost.model.resources import Denied
 from roost.model.slots import SlotId, SlotKind
 from roost.node.host_plan import Division
-from roost.node.host_slots import OfferLeftovers, Slot
+from roost.node.host_slots import HostSlot, OfferLeftovers
 from roost.policy.decision import StepWorld
 from roost.startd.attributes import published
 from roost.startd.layout.at_work import DynamicShape, MachineSlots
@@ -32,7 +32,7 @@ from roost.startd.states import State
 if TYPE_CHECKING:
     from roost.node.host import Host
 
-#: Blocks of claim ids from here on are those of dynamic slots.
+#: First block of claim ids for dynamic slots.
 _BLOCKS: Final = 1_000_000
 _NO_POLICY: Final = RequestPolicy()
 
@@ -50,8 +50,8 @@ class Accounts:
 
     # -- cutting ---------------------------------------------------------------------------------------
 
-    def split(self, parent: Slot, effect: ef.SplitSlot, now: float) -> None:
-        """Cut a slot for a request, and hand it the claim."""
+    def split(self, parent: HostSlot, effect: ef.SplitSlot, now: float) -> None:
+        """Create a slot for a request, and give it the claim."""
         request = effect.request
         policy = self.division.requests.get(parent.plan.id.number, _NO_POLICY)
         world = StepWorld(parent.plan.policy, parent.state.name, now)
@@ -76,11 +76,11 @@ class Accounts:
         if policy.leftovers and request.kind is ClaimKind.SCHEDD:
             self.host.later(lambda _: self._offer_leftovers(parent, request.job_ad))
 
-    def _offer_leftovers(self, parent: Slot, job_ad: ClassAd) -> None:
+    def _offer_leftovers(self, parent: HostSlot, job_ad: ClassAd) -> None:
         if parent.state.state is State.UNCLAIMED:
             self.host.out(parent, OfferLeftovers(claim_id=parent.state.claim.id, job_ad=job_ad))
 
-    def _refuse(self, parent: Slot, effect: ef.SplitSlot) -> None:
+    def _refuse(self, parent: HostSlot, effect: ef.SplitSlot) -> None:
         request = effect.request
         if request.kind is ClaimKind.FETCHED:
             self.host.out(parent, ef.EvictFetched(job_ad=request.job_ad, claim_id=effect.claim_id))
@@ -90,7 +90,7 @@ class Accounts:
             self.host.out(parent, ef.SendClaimReply(reply_to=request.reply_to, accepted=False, refusal=refusal))
         self.host.tell(parent, ev.ClaimReleased(claim_id=effect.claim_id))
 
-    def _made(self, slot: SlotId, parent: Slot, effect: ef.SplitSlot, now: float) -> Slot:
+    def _made(self, slot: SlotId, parent: HostSlot, effect: ef.SplitSlot, now: float) -> HostSlot:
         plan = self.division.cut(self.slots, slot, parent.plan)
         ids = self.fresh_ids()
         state = new_slot(
@@ -101,12 +101,12 @@ class Accounts:
             ad=_over(parent.state.ad, plan.ad),
             parent=parent.state,
         )
-        made: Slot = self.host.made(plan, replace(state, claim=Claim(id=effect.claim_id)))
+        made: HostSlot = self.host.made(plan, replace(state, claim=Claim(id=effect.claim_id)))
         made.latches = parent.latches
         return made
 
-    def _whole_ad(self, slots: MachineSlots, slot: SlotId, parent: Slot, now: float) -> ClassAd:
-        """The ad of a slot that may come to be, as a job that asks for it sees it."""
+    def _whole_ad(self, slots: MachineSlots, slot: SlotId, parent: HostSlot, now: float) -> ClassAd:
+        """The ad of a possible slot, as the requesting job sees it."""
         old = parent.state
         state: SlotState = new_slot(
             self.division.name_of(slot),
@@ -120,20 +120,20 @@ class Accounts:
         ad.chain_to(state.ad)
         return ad
 
-    def delete(self, slot: Slot) -> None:
-        """Give back a slot that is not claimed."""
+    def delete(self, slot: HostSlot) -> None:
+        """Delete an unclaimed slot and return its resources."""
         slots, gone = self.slots, slot.plan.id
         self.slots = _booked(slots.delete(gone) if gone.is_dynamic else slots.removed(gone), slot)
         self.host.slots.remove(slot)
         self._resize(slot.plan.id)
 
     def fresh_ids(self) -> ClaimIdSource:
-        """Claim ids that no slot has had."""
+        """Claim ids that no slot has used."""
         self._block += 1
         return self.host.ids(self._block)
 
-    def enter(self, made: Slot, like: SlotState | None) -> None:
-        """A static or partitionable slot has come; `like`: a slot of which sensors were read, None for none."""
+    def enter(self, made: HostSlot, like: SlotState | None) -> None:
+        """Add a static or partitionable slot; `like` is a slot with sensor readings, None for none."""
         if like is not None:
             made.state = replace(
                 made.state, ad=_over(like.ad, made.plan.ad), machine=like.machine, benchmarks=like.benchmarks
@@ -141,8 +141,8 @@ class Accounts:
         self._insert(made)
         self._resize(made.plan.id)
 
-    def _insert(self, made: Slot) -> None:
-        """Slots are in the order of their numbers, dynamic ones after their parent."""
+    def _insert(self, made: HostSlot) -> None:
+        """Slots are ordered by number, dynamic ones after their parent."""
         slots = self.host.slots
         place = next((index for index, each in enumerate(slots) if each.plan.id > made.plan.id), len(slots))
         slots.insert(place, made)
@@ -155,15 +155,15 @@ class Accounts:
             slot.resized(plan)
             slot.state = replace(slot.state, ad=_over(slot.state.ad, plan.ad))
 
-    # -- after a death of the daemon ---------------------------------------------------------------------
+    # -- after a restart of the daemon ---------------------------------------------------------------------
 
     @property
     def next_block(self) -> int:
-        """The first block of claim ids that no slot has had."""
+        """The first block of claim ids that no slot has used."""
         return self._block + 1
 
     def restore(self, shapes: Sequence[DynamicShape], next_block: int, now: float) -> None:
-        """Cut the dynamic slots again that there were; one that there is no room for any more is not."""
+        """Recreate the earlier dynamic slots that still fit."""
         self._block = max(self._block, next_block - 1)
         self.slots, _ = self.slots.with_dynamic(shapes)
         for slot in self.slots.ids:
@@ -175,16 +175,16 @@ class Accounts:
         for each in self.host.slots:
             each.resized(replace(each.plan, ad=self.division.ad_of(self.slots, each.plan.id)))
 
-    def hold(self, slot: Slot) -> None:
-        """A slot was claimed when the daemon died."""
+    def hold(self, slot: HostSlot) -> None:
+        """Restore the claim that a slot had when the daemon died."""
         party = _party(slot.state)
         if party is not None:
             self.slots = _booked(self.slots.claim(slot.plan.id, party), slot)
 
     # -- claims ------------------------------------------------------------------------------------------
 
-    def account(self, slot: Slot, before: SlotState) -> None:
-        """A claim may have begun or ended."""
+    def account(self, slot: HostSlot, before: SlotState) -> None:
+        """Update the ledgers after a step in which a claim may have begun or ended."""
         old, new = _party(before), _party(slot.state)
         if old == new:
             return
@@ -194,13 +194,13 @@ class Accounts:
             self.slots = _booked(self.slots.claim(slot.plan.id, new), slot)
 
 
-def _booked(outcome: MachineSlots | Denied, slot: Slot) -> MachineSlots:
+def _booked(outcome: MachineSlots | Denied, slot: HostSlot) -> MachineSlots:
     assert not isinstance(outcome, Denied), f"{slot.plan.name}: {outcome}"
     return outcome
 
 
 def _over(sensed: ClassAd, fixed: ClassAd) -> ClassAd:
-    """What was sensed, over other sizes."""
+    """Sensor readings merged over a new fixed ad."""
     ad = ClassAd()
     ad.cells = sensed.cells
     ad.own_spellings = sensed.own_spellings

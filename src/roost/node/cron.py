@@ -1,10 +1,10 @@
-"""Programs of the administrator that a daemon runs beside its work, and whose output it publishes in its ads.
+"""The administrator's programs that a daemon runs periodically and whose output it publishes in its ads.
 
-STARTD_CRON_JOBLIST and SCHEDD_CRON_JOBLIST name the programs; STARTD_CRON_<NAME>_EXECUTABLE and its like describe them.
-`cron_plan` reads and checks the knobs of a daemon. `CronOutput` splits what a program prints into ads: a line
-``- tag update:true`` ends one. `published_on` says which attributes a slot gets from all ads.
+STARTD_CRON_JOBLIST and SCHEDD_CRON_JOBLIST name the programs; STARTD_CRON_<NAME>_EXECUTABLE and similar knobs describe
+them. `cron_plan` reads and checks the knobs of a daemon. `CronOutput` splits what a program prints into ads: a line ``-
+tag update:true`` ends one. `published_on` says which attributes a slot gets from all ads.
 
-Programs are run elsewhere (`roost.runtime.processes.cron`). The lab runs none: its scenarios set the attributes.
+`roost.runtime.processes.cron` runs the programs. The lab runs none: its scenarios set the attributes.
 
 Source: HTCondor's manual, Daemon ClassAd Hooks, and the knobs of release 25.
 """
@@ -32,14 +32,14 @@ from roost.model.command_line import (
     unquote,
 )
 
-#: What the names of knobs begin with: one for the programs of a machine, one for those of a queue.
+#: Prefixes of the knobs: for the programs of a machine, and for those of a queue.
 STARTD_CRON: Final = "STARTD_CRON"
 SCHEDD_CRON: Final = "SCHEDD_CRON"
 #: The largest ad that a program may print, bytes.
 AD_BYTES_MAX: Final = 256 * 1024
 #: Most ads of one program, by their tags.
 ADS_MAX: Final = 1000
-#: STARTD_CRON_MAX_JOB_LOAD, and what one program is taken to need.
+#: Defaults of STARTD_CRON_MAX_JOB_LOAD, and of the load of one program.
 MAX_LOAD: Final = 0.1
 JOB_LOAD: Final = 0.01
 
@@ -48,7 +48,7 @@ _UNIT_S: Final = {"": 1, "s": 1, "m": 60, "h": 3600}
 _PREFIX = re.compile(r"\w*\Z", re.ASCII)
 _NAME = re.compile(r"[A-Za-z_]\w*\Z", re.ASCII)
 _DASH = re.compile(r"-\s*(?!update:)(?P<tag>\S*)\s*(?:update:\s*(?P<update>\w+))?\s*\Z", re.IGNORECASE)
-#: What selects slots is not published on them.
+#: Attributes that select slots are not published on them.
 _SELECTORS: Final = frozenset({"slotmergeconstraint", "slotname", "name", "slottypeid", "slotid"})
 
 
@@ -61,7 +61,7 @@ class Mode(StrEnum):
 
 
 class Autopublish(StrEnum):
-    """STARTD_CRON_AUTOPUBLISH: when output is told to the pool at once."""
+    """STARTD_CRON_AUTOPUBLISH: when output is advertised to the pool at once."""
 
     NEVER = "Never"
     ALWAYS = "Always"
@@ -84,17 +84,17 @@ class CronJob:
     mode: Mode = Mode.PERIODIC
     #: Between two starts, or, in mode WaitForExit, between an end and the next start; 0 in mode OneShot, s.
     period_s: int = 0
-    #: Before the name of each attribute that it prints.
+    #: Prefix of the name of each attribute that it prints.
     prefix: str = ""
-    #: A run that is not over when the next is due is killed; otherwise the next is left out.
+    #: Whether a run that is not over when the next is due is killed; otherwise the next is skipped.
     kill: bool = False
-    #: A running program gets SIGHUP when the daemon is reconfigured.
+    #: Whether a running program gets SIGHUP when the daemon is reconfigured.
     reconfig: bool = False
-    #: Its run begins anew when the daemon is reconfigured.
+    #: Whether its run starts over when the daemon is reconfigured.
     rerun: bool = False
     #: Numbers of the slots that may publish its output; None for all.
     slots: frozenset[int] | None = None
-    #: The load that it is taken to cause.
+    #: The load that it is assumed to cause.
     load: float = JOB_LOAD
     #: It starts only while this is TRUE of the machine.
     condition: Expr | None = None
@@ -107,7 +107,7 @@ class CronPlan:
     #: STARTD_CRON or SCHEDD_CRON.
     manager: str
     jobs: tuple[CronJob, ...] = ()
-    #: No program starts while those that run would cause a load above this together with it.
+    #: A program starts only if its load plus that of the running ones does not exceed this, or if none runs.
     load_max: float = MAX_LOAD
     autopublish: Autopublish = Autopublish.NEVER
     #: <MANAGER>_CONFIG_VAL, which programs find in their environment.
@@ -134,8 +134,8 @@ def cron_plan(config: Config, manager: str) -> CronPlan:
 
 
 def cron_problems(config: Config, manager: str) -> Iterator[Diagnostic]:
-    """Yield what is wrong with the programs of a daemon, and knobs of programs that none of them is. Raises ConfigError
-    for what is about all programs."""
+    """Yield problems with the programs of a daemon, and knobs of programs that are not listed. Raises ConfigError for
+    problems that concern all programs."""
     reader = _Reader(config, manager)
     listed = {name.lower(): name for name in config.get_list(f"{manager}_JOBLIST")}
     for name, read in itertools.product(listed.values(), reader.parts):
@@ -150,7 +150,7 @@ def cron_problems(config: Config, manager: str) -> Iterator[Diagnostic]:
         suffix = family.name.removeprefix(f"{manager}_<NAME>")
         program = name.rpartition(".")[2][len(manager) + 1 : -len(suffix)]
         if program.lower() not in listed:
-            message = f"{name} has no effect: {manager}_JOBLIST does not name {program}"
+            message = f"{name} has no effect: {manager}_JOBLIST does not list {program}"
             remedy = f"Add {program} to {manager}_JOBLIST, or remove the line."
             yield diagnostic(Code.WITHOUT_EFFECT, message, config.definitions(name)[-1].span, name=name, remedy=remedy)
     cron_plan(config, manager)
@@ -165,7 +165,7 @@ class _Reader:
 
     @property
     def parts(self) -> tuple[Callable[[str], object], ...]:
-        """What is read of a program, each part by itself."""
+        """The readers of the parts of a program, each independent."""
         return (
             self._executable,
             self._arguments,
@@ -230,14 +230,14 @@ class _Reader:
             raise self._error(Code.MISSING_VALUE, f"{self.manager}_{name}_PERIOD", f"the program {name} has no period")
         found = _PERIOD.match(text)
         if found is None or int(found[1]) < 1:
-            message = f"{text!r} is not a period; write a number from 1, and s, m or h behind it, such as 5m"
+            message = f"{text!r} is not a period; write a number of at least 1, followed by s, m or h, such as 5m"
             raise self._error(Code.OUT_OF_RANGE, f"{self.manager}_{name}_PERIOD", message)
         return int(found[1]) * _UNIT_S[found[2].lower()]
 
     def _prefix(self, name: str) -> str:
         text = self.config.get(f"{self.manager}_{name}_PREFIX") or ""
         if _PREFIX.match(text) is None or text[:1].isdigit():
-            message = f"{text!r} cannot begin the name of an attribute; use letters, digits and _"
+            message = f"{text!r} cannot start an attribute name; use letters, digits and _"
             raise self._error(Code.BAD_CHOICE, f"{self.manager}_{name}_PREFIX", message)
         return text
 
@@ -280,10 +280,11 @@ class CronAd:
     """One ad that a program printed."""
 
     job: str
-    #: Tells the ads of one program apart: a new one replaces that of the same tag.
+    #: Identifies an ad among those of one program: a new one replaces the one with the same tag.
     tag: str
     attributes: ClassAd
-    #: What selects its slots: SlotMergeConstraint, SlotName, SlotTypeId or SlotId; None for all.
+    #: The attribute that selects its slots, and its value: SlotMergeConstraint, SlotName, SlotTypeId or SlotId; None
+    #: for all.
     selector: tuple[str, object] | None = None
     #: `CronJob.slots`.
     slots: frozenset[int] | None = None
@@ -294,14 +295,14 @@ class Ended:
     """An ad is complete."""
 
     ad: CronAd
-    #: What its last line says on telling the pool at once; None if it does not say.
+    #: Whether its last line requests an immediate update; None if it does not say.
     update: bool | None
     #: Lines that are not attributes.
     unread: tuple[str, ...]
 
 
 class CronOutput:
-    """Splits what a program prints into ads, as it comes."""
+    """Splits the output of a program into ads incrementally."""
 
     def __init__(self, job: CronJob) -> None:
         self._job = job
@@ -311,7 +312,7 @@ class CronOutput:
         self._unread: list[str] = []
 
     def fed(self, data: bytes) -> Iterator[Ended]:
-        """Yield the ads that end within the next bytes. Raises ValueError if one is too large."""
+        """Yield the ads that end in the next bytes. Raises ValueError if one is too large."""
         *lines, self._rest = (self._rest + data).split(b"\n")
         self._size += len(data)
         for line in lines:
@@ -323,7 +324,7 @@ class CronOutput:
             elif text and not text.startswith("#"):
                 self._take(text)
         if self._size > AD_BYTES_MAX:
-            raise ValueError(f"it printed more than {AD_BYTES_MAX} bytes without a line that begins with -")
+            raise ValueError(f"it printed more than {AD_BYTES_MAX} bytes without a line that starts with -")
 
     def closed(self) -> Iterator[Ended]:
         """Yield the last ad: the program has ended."""

@@ -1,8 +1,8 @@
-"""What a machine decided about its slots and their jobs, for the record: which transitions are evictions, and why.
+"""Audit records of a machine's decisions about its slots and their jobs: which transitions are evictions, and why.
 
-An eviction is on record where it is decided: when a job that runs or is suspended has to go, and when it is killed for
-not going. That its retirement is over, and similar steps, follow from that, and are in the slot's story. A user's
-command is on record whether it was done or refused.
+An eviction is recorded when it is decided: when a running or suspended job must leave, and when it is killed for not
+leaving. Steps that follow from that, such as the end of retirement, are in the slot's story only. A user's command is
+recorded whether it was carried out or refused.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from roost.startd.entries import cause_of
 from roost.startd.slot_state import SlotState
 from roost.startd.states import BUSY, KILLING, RETIRING, SUSPENDED, VACATING
 from roost.startd.work import Taken
-from roost.starter.work import Taken as StarterTaken
+from roost.starter.work import StarterTaken
 
 _RUNS: Final = frozenset((BUSY, SUSPENDED))
 _GOES: Final = frozenset((RETIRING, VACATING, KILLING))
-#: Ways to where a job goes that were not decided then.
+#: Transitions that evict a job but are not decisions of that moment.
 _NO_DECISION: Final = frozenset(
     (
         Reason.JOB_ENDED,
@@ -40,7 +40,7 @@ _STARTER: Final = frozenset((StarterReason.EVICTION, StarterReason.KILL))
 
 
 class Recorder(NamedTuple):
-    """The machine that makes a record, and its configuration."""
+    """The machine that writes a record, and its configuration."""
 
     machine: str
     #: Digest of the configuration.
@@ -48,7 +48,7 @@ class Recorder(NamedTuple):
 
 
 def is_eviction(taken: Taken) -> bool:
-    """Whether a transition decides that a job has to go, or how."""
+    """Whether a transition decides that a job must leave, or how."""
     if taken.reason in _NO_DECISION:
         return False
     killed = taken.source == VACATING and taken.target == KILLING
@@ -56,7 +56,7 @@ def is_eviction(taken: Taken) -> bool:
 
 
 def is_starter_eviction(taken: StarterTaken) -> bool:
-    """Whether a starter's transition gets rid of its job by the starter's own policy."""
+    """Whether a starter's transition evicts its job by the starter's own policy."""
     return taken.reason in _STARTER
 
 
@@ -71,8 +71,8 @@ def of_slot(
 ) -> AuditRecord | None:
     """The record of a slot's transition; None for one that evicts no job.
 
-    `place` says where its expression was set. `rank` is the slot's RANK and its place: no match is on record with it
-    where a hook brought the job that the machine prefers.
+    `place` says where its expression was set. `rank` is the slot's RANK and its place, for a preferred job that a hook
+    fetched: there is no match record with the RANK then.
     """
     activation = before.claim.activation or after.claim.activation
     if activation is None or not is_eviction(taken):
@@ -105,7 +105,7 @@ def of_slot(
         detail=Detail(fetched=program, for_=preferred),
     )
     if taken.reason is Reason.BETTER_MATCH:
-        # The policy of the job that goes was not asked.
+        # The policy of the evicted job was not evaluated.
         return replaced(record, knob="RANK", expression=clipped(rank[0]), place=rank[1]) if preferred else record
     return _by(record, taken.decision, place)
 
@@ -120,7 +120,7 @@ def of_starter(
     kind: ClaimKind | None,
     place: str,
 ) -> AuditRecord | None:
-    """The record of a starter's transition; None for one that does not get rid of its job by its own policy."""
+    """The record of a starter's transition; None for one that does not evict its job by its own policy."""
     if not is_starter_eviction(taken):
         return None
     said, program = f"{taken.source} to {taken.target}: {taken.reason}", fetched_program(job_ad, kind)
@@ -175,7 +175,7 @@ def _by(record: AuditRecord, decision: Decision | None, place: str) -> AuditReco
 
 
 def _user(ad: ClassAd) -> str:
-    """Whose job it is; a fetched one may name an Owner only."""
+    """The user of a job; a fetched job may have only an Owner."""
     user = ad.get("User")
     if not isinstance(user, str):
         user = ad.get("Owner")
@@ -191,7 +191,8 @@ def fetched_program(ad: ClassAd, kind: ClaimKind | None) -> str:
 
 
 def job_name(ad: ClassAd, kind: ClaimKind | None) -> str:
-    """The name of a queue's job; "" for a fetched one: a number from its source may also be a job's of the queue."""
+    """The name of a queue's job; "" for a fetched one: its source's number may coincide with that of a job in the
+    queue."""
     return "" if kind is ClaimKind.FETCHED else _number(ad)
 
 

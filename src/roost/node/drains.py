@@ -1,4 +1,4 @@
-"""The draining of a host: what its slots share while it is emptied (`startd.draining` decides)."""
+"""The draining of a host: state shared by its slots while it is emptied (`startd.draining` decides)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Drains:
 
     @property
     def active(self) -> bool:
-        """Whether the host is being emptied."""
+        """Whether the host is being drained."""
         return self.draining.order is not None and self.draining.emptied_at is None
 
     def request(self, order: DrainOrder, now: float) -> Refusal | None:
@@ -36,12 +36,12 @@ class Drains:
         return self._led_to(draining.request(self.draining, order, self._states, self._policies, now))
 
     def cancel(self, request_id: str, now: float) -> Refusal | None:
-        """End a drain, "" for whichever there is."""
+        """Cancel a drain, "" for the current one."""
         self._count_empty(now)
         return self._led_to(draining.cancel(self.draining, request_id, now))
 
     def facts(self, now: float) -> MachineFacts:
-        """What all slots are told with a poll."""
+        """The facts about the drain that a poll passes to all slots."""
         backfill = self.host.backfill_running
         if self.draining.order is None:
             return _FACTS[backfill]
@@ -49,26 +49,26 @@ class Drains:
         return draining.facts(self.draining, self._states, self._policies, now, backfill_running=backfill)
 
     def progress(self, now: float) -> None:
-        """A pass over the slots is over."""
+        """Update the drain after a pass over the slots."""
         if self.draining.order is not None:
             self._led_to(draining.progress(self.draining, self._states, now))
 
     def look_for_originals(self, now: float) -> None:
-        """Something has happened: once the jobs are gone that ran when the drain began, no slot takes another."""
+        """Check after each event: once the jobs that ran when the drain began are gone, no slot accepts another."""
         order = self.draining.order
         if order is not None and order.start is not None and not self.draining.originals_gone:
             self.progress(now)
 
     def attributes(self, now: float) -> dict[str, Any]:
-        """What the ads of all slots say of drains, and of what one would cost."""
+        """The attributes of all slots about drains and the cost of one."""
         return draining.attributes(self.draining, self._states, self._policies, now)
 
     def count(self, run_s: float, cpus: int) -> None:
-        """A job was lost to the drain."""
+        """Count a job that the drain evicted."""
         self.draining = draining.count_badput(self.draining, run_s, cpus)
 
     def _count_empty(self, now: float) -> None:
-        """Cores that stood empty for the drain since it was counted last."""
+        """Add the core time left idle by the drain since the last count."""
         cores = {}
         for slot in self.host.slots:
             found = slot.state.ad.eval("Cpus")

@@ -1,7 +1,8 @@
-"""Every hook that a machine runs, as a table: who runs it and when, what it is told, what its output and end mean.
+"""Every hook that a machine runs, as a table: who runs it and when, its input, and the meaning of its output and exit
+status.
 
-The manual's page and `roost hook` are made from it; a test holds it against the knobs and the two rooms that order
-hooks, `startd` and `starter`.
+The manual's page and `roost hook` are generated from it; a test compares it with the knobs and with the two rooms that
+order hooks, `startd` and `starter`.
 """
 
 from __future__ import annotations
@@ -28,25 +29,25 @@ class HookRow:
     name: str
     by: RunBy
     when: str
-    #: What it is called with; "" for nothing.
+    #: Its argument; "" for none.
     argument: str = ""
-    #: Possible first words of that, for a trial by hand.
+    #: Possible arguments, for a trial by hand.
     words: tuple[str, ...] = ()
-    #: What the job's ad has beside the job.
+    #: What the job's ad contains besides the job's own attributes.
     told: str = ""
-    #: Whether the slot's ad follows the job's; else there is one ad only.
+    #: Whether the job's ad precedes the slot's; otherwise there is only one ad.
     has_job: bool = True
-    #: Its slot ad has the ClaimId.
+    #: Whether its slot ad has the ClaimId.
     has_claim: bool = False
     prints: str = "ignored"
     status: str = "ignored"
-    #: What waits for it.
+    #: What waits until it ends.
     waits: str = "nothing"
-    #: What happens when it takes too long; and the time where none is configured, s (None: no limit).
+    #: What happens when it takes too long, and the default time limit, s (None: no limit).
     late: str = "it is killed"
     limit_s: int | None = None
     as_user: str = "the job's user"
-    #: Roost's addition: HTCondor has no such hook.
+    #: Whether it is Roost's addition: HTCondor has no such hook.
     is_own: bool = False
     note: str = ""
 
@@ -106,7 +107,7 @@ HOOKS: Final = (
         has_claim=True,
         limit_s=300,
         as_user=_DAEMON,
-        note="Not when a job comes to its own end, nor when there is no more work.",
+        note="Not run when a job ends by itself or when there is no more work.",
     ),
     HookRow(
         name=HookPoint.PREPARE_EARLY,

@@ -1,4 +1,4 @@
-"""A hook tried by hand: ads to try it with, and what would follow from its answer."""
+"""Trying a hook by hand: sample ads, and what would follow from its answer."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from roost.starter.scripts import PSEUDO_VARIABLES, breaks_slot, script_cause
 
 
 def sample_job(owner: str, row: HookRow, word: str) -> ClassAd:
-    """A job as that hook is told of one."""
+    """A sample job as that hook receives it."""
     ad = ClassAd(
         {
             "Cmd": "/bin/sleep", "Arguments": "60", "Owner": owner, "JobUniverse": 5, "ClusterId": 1, "ProcId": 0,
@@ -47,7 +47,7 @@ def sample_job(owner: str, row: HookRow, word: str) -> ClassAd:
 
 
 def sample_slot(slot: SlotPlan, row: HookRow, word: str) -> ClassAd:
-    """A slot that is unclaimed, or that runs the job."""
+    """A sample slot that is unclaimed, or that runs the job."""
     ad = slot.ad.copy()
     free = not row.has_job
     ad["State"], ad["Activity"] = ("Unclaimed", "Idle") if free else ("Claimed", "Busy")
@@ -58,7 +58,7 @@ def sample_slot(slot: SlotPlan, row: HookRow, word: str) -> ClassAd:
 
 
 def sample_values(machine: str, slot: SlotPlan, owner: str) -> dict[str, str]:
-    """What the pseudo-variables of a script stand for."""
+    """Sample values of a script's pseudo-variables."""
     known = {"host": machine, "queue": slot.name.partition("@")[0], "job_id": "1", "ja_task_id": "undefined"}
     known |= {"job_owner": owner, "job_name": "sleep", "processors": str(slot.cpus), "merge_stderr": "0"}
     return {name: known.get(name, "/dev/null") for name in PSEUDO_VARIABLES}
@@ -74,7 +74,7 @@ def what_follows(
     slot_ad: ClassAd,
     job_problem: Callable[[ClassAd], str],
 ) -> Iterator[str]:
-    """Sentences about what a machine would do with the answer of a hook that has read the ad of that slot.
+    """Sentences about what a machine would do with the answer of a hook that has read this slot's ad.
 
     `job_problem` says why the program of a job could not be started on this machine; "" if it could.
     """
@@ -83,7 +83,7 @@ def what_follows(
     elif row.name in (HookPoint.PREPARE, HookPoint.PREPARE_EARLY):
         yield from _after_prepare(HookPoint(row.name), status, printed)
     else:
-        yield "Nothing depends on what it prints, nor on its status."
+        yield "Neither its output nor its exit status has any effect."
 
 
 def _after_fetch(
@@ -96,7 +96,7 @@ def _after_fetch(
     yield from (f"{remark[0].upper()}{remark[1:]}." for remark in remarks)
     for name, why in (("Cmd", "nothing could be started"), ("Owner", "a daemon of root would not start it")):
         if not isinstance(job.cell(name.lower()), str):
-            yield f"It has no {name}: {why}, and STARTER_FAILURE would be told."
+            yield f"It has no {name}: {why}, and STARTER_FAILURE would run."
     cannot_run = list(_cannot_run(job, job_problem))
     accepted, text = _accepts(job, slot, slot_ad)
     yield f"REPLY_FETCH {'accept' if accepted else 'reject'}: {text}."
@@ -104,7 +104,7 @@ def _after_fetch(
         parts = slot.kind is SlotKind.PARTITIONABLE
         what = "A part of the slot is cut off for it and" if parts else "The slot is"
         if cannot_run:
-            yield f"{what} claimed by it, but its starter cannot run this job, and tells STARTER_FAILURE:"
+            yield f"{what} claimed by it, but its starter cannot run this job, and runs STARTER_FAILURE:"
             yield from (f"    {problem}" for problem in cannot_run)
             yield "The job:"
         else:
@@ -132,34 +132,34 @@ def _after_prepare(point: HookPoint, status: int, printed: ClassAd | None) -> It
     if result.cause is not None:
         where = "is put on hold" if result.cause.ending is Ending.HOLD else "goes back to its queue"
         numbers = f"code {int(result.cause.code)}, {result.cause.subcode}"
-        yield f"The job is not run and {where}: {result.cause.text} ({numbers})."
+        yield f"The job does not run and {where}: {result.cause.text} ({numbers})."
         return
     if result.message:
         yield f"The log says: {result.message}"
     if len(result.updates):
-        yield "The job is run with these attributes:"
+        yield "The job runs with these attributes:"
         yield "\n".join(f"    {line}" for line in format_ad(result.updates, Form.OLD).splitlines())
     else:
-        yield "The job is run as it is."
+        yield "The job runs unchanged."
 
 
 def after_failure(row: HookRow) -> Iterator[str]:
-    """Sentences about what a machine would do about a hook that was not run to its end."""
+    """Sentences about what a machine would do if the hook did not finish."""
     if row.name == "FETCH_WORK":
         yield "There is no work."
     elif row.name in (HookPoint.PREPARE, HookPoint.PREPARE_EARLY):
         cause = not_run(HookPoint(row.name), "as above")
-        yield f"The job is not run and is put on hold (code {int(cause.code)}, {cause.subcode})."
+        yield f"The job does not run and is put on hold (code {int(cause.code)}, {cause.subcode})."
     else:
-        yield "All goes on without it."
+        yield "Everything continues without it."
 
 
 def after_script(point: ScriptPoint, status: int | None) -> Iterator[str]:
-    """Sentences about what a machine would do after the end of a prolog or epilog; None for one that was not run."""
+    """Sentences about what a machine would do after a prolog or epilog; status None for one that was not run."""
     cause = script_cause(point, status)
     if cause is None:
-        yield "The job is run." if point is ScriptPoint.PROLOG else "The job stays as it ended."
+        yield "The job runs." if point is ScriptPoint.PROLOG else "The job stays as it ended."
         return
     yield f"The job {'is put on hold' if cause.ending is Ending.HOLD else 'goes back to its queue'}: {cause.text}."
     if breaks_slot(status):
-        yield "Its slot takes no more jobs until `roost reopen`."
+        yield "Its slot accepts no more jobs until `roost reopen`."

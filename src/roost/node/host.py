@@ -1,13 +1,12 @@
-"""The slots of a host, their starters and their accounts at work.
+"""The slots of a host with their starters and accounts.
 
-Everything that happens goes through one inbox and is handled to the end before the next: no step is taken within
-another. What one core orders of another is resolved here: a slot's orders to its starter, a starter's news for its
-slot, the cutting of slots and their going. All other orders come back as `Out`s, to be carried out as they stand; what
-comes of them comes in as events again.
+All events go through one inbox, and each is handled completely before the next: steps are not nested. Effects from one
+core to another are resolved here: a slot's orders to its starter, a starter's reports to its slot, and the creation and
+deletion of slots. All other effects are returned as `Out`s to be carried out; their results come back as events.
 
-The daemon may die between any two orders: it has then carried out the first and not the others.
+The daemon may die between any two orders: the first has then been carried out and the others not.
 
-What it does not do: look at a clock or at sensors (`poll` is handed the ads), keep timers, or send messages.
+What it does not do: read a clock or sensors (`poll` receives the ads), keep timers, or send messages.
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, Generic, Protocol, TypeVar
 
-from roost.base.changed import maker
 from roost.base.records import dataclass
 from roost.classad import ClassAd
 from roost.model import effects as ef
@@ -30,10 +28,10 @@ from roost.model.slots import SlotShape
 from roost.node.accounts import Accounts
 from roost.node.drains import Drains
 from roost.node.host_plan import Division, SlotPlan
-from roost.node.host_slots import OfferLeftovers, Slot, Starter
+from roost.node.host_slots import HostSlot, OfferLeftovers, Starter
 from roost.node.relayouts import Relayouts
 from roost.startd.draining import DrainOrder, OnCompletion
-from roost.startd.machine import Step, step
+from roost.startd.machine import SlotStep, step
 from roost.startd.policy_inputs import Inputs
 from roost.startd.retirement import remaining_s
 from roost.startd.slot_state import SlotState, new_slot
@@ -44,33 +42,26 @@ from roost.starter.policy_inputs import EVICT
 from roost.starter.scripts import breaks_slot, queue_script, script_cause
 from roost.starter.starter_state import Launch
 
-#: Records of which a step makes many, made faster.
-_launch: Final = maker(Launch)
-_job_exited: Final = maker(ev.JobExited)
-
-S = TypeVar("S", bound=Slot)
-
-
-_polled: Final = maker(ev.Polled)
+S = TypeVar("S", bound=HostSlot)
 
 
 @dataclass(slots=True)
 class Out(Generic[S]):
-    """Something to be carried out. Never changed; not frozen, for there are very many and those are made faster."""
+    """An effect to be carried out. Never modified; not frozen, because very many are created and that is faster."""
 
     slot: S
     effect: ef.Effect | sef.StarterEffect | OfferLeftovers
-    #: Whose order it is; None for the slot's own.
+    #: The starter that ordered it; None for the slot itself.
     starter: Starter | None = None
 
 
 class Observer(Protocol):
-    """Who is told of every step, before its orders are carried out."""
+    """Notified of every step before its effects are carried out."""
 
-    def stepped(self, slot: Any, before: SlotState, taken: Step, now: float) -> None:
+    def stepped(self, slot: Any, before: SlotState, taken: SlotStep, now: float) -> None:
         """A slot has taken a step."""
 
-    def starter_stepped(self, slot: Any, starter: Starter, taken: starter_machine.Step, now: float) -> None:
+    def starter_stepped(self, slot: Any, starter: Starter, taken: starter_machine.StarterStep, now: float) -> None:
         """A starter has taken a step."""
 
 
@@ -102,7 +93,7 @@ class Host(Generic[S]):
         observer: Observer,
         division: Division | None = None,
     ) -> None:
-        #: Block to a source of claim ids; no block is asked for twice.
+        #: Block to a source of claim ids; no block is requested twice.
         self._ids = ids
         self._make = make
         self.observer = observer
@@ -117,11 +108,11 @@ class Host(Generic[S]):
         self.accounts = None if division is None else Accounts(self, division)
         self.relayouts = None if self.accounts is None else Relayouts(self, self.accounts)
         self.backfill_running = False
-        #: What the daemon is to do with itself after a drain; None for nothing.
+        #: What the daemon does after a drain; None for nothing.
         self.ended: OnCompletion | None = None
 
     def made(self, plan: SlotPlan, state: SlotState) -> S:
-        """A slot at work, with a number that no slot of the host has had."""
+        """A new host slot, with an order number that no slot of the host has used."""
         self._orders += 1
         return self._make(plan, state, self._orders)
 
@@ -129,22 +120,22 @@ class Host(Generic[S]):
         """The claim ids of a slot."""
         return self._ids(block)
 
-    # -- what happens ----------------------------------------------------------------------------------
+    # -- events ----------------------------------------------------------------------------------
 
     def address(self, claim_id: ClaimId, event: ev.Event, now: float) -> list[Out[S]]:
-        """A message about a claim goes to the slot that has it; about an unknown claim, to any slot."""
+        """Deliver a message about a claim to the slot that has it; for an unknown claim, to any slot."""
         return self.receive(self.slot_of(claim_id) or self.slots[0], event, now)
 
     def receive(self, slot: S, event: ev.Event, now: float) -> list[Out[S]]:
-        """Something has happened to a slot."""
+        """Deliver an event to a slot."""
         self._step(slot, event, now)
         return self._settled(now)
 
     def activate(self, slot: S, run: str, event: ev.ActivationRequested, now: float) -> list[Out[S]]:
-        """A queue asks for a run on its claim. Said twice it counts once.
+        """A queue requests a run on its claim. A repeated request counts once.
 
-        It knows the end of the run before as soon as that is reported. Where the starter has still to clear up, which
-        takes as long as it takes to remove what the job left behind, the order waits until it is gone.
+        The queue learns of the end of the previous run as soon as that is reported. If the starter is still cleaning
+        up, which takes as long as removing the job's files, the order waits until the starter is gone.
         """
         if slot.run_name == run:
             return []
@@ -155,44 +146,46 @@ class Host(Generic[S]):
         return self._settled(now)
 
     def receive_starter(self, slot: S, starter: Starter, event: sev.StarterEvent, now: float) -> list[Out[S]]:
-        """Something has happened to a starter."""
+        """Deliver an event to a starter."""
         self._step_starter(slot, starter, event, now)
         return self._settled(now)
 
     def starter_lost(self, slot: S, starter: Starter, now: float) -> list[Out[S]]:
-        """A starter is gone with all of its job, and said nothing."""
+        """A starter and all processes of its job are gone without a report."""
         if starter.alive:
             self._drop(slot, starter)
         return self._settled(now)
 
     def backfill(self, running: bool, now: float) -> list[Out[S]]:
-        """The backfill client has come to run, or is gone."""
+        """The backfill client has started or ended."""
         self.backfill_running = running
         self.tell_all(ev.BackfillStarted() if running else ev.BackfillExited())
         return self._settled(now)
 
     def drain(self, order: DrainOrder, now: float) -> tuple[list[Out[S]], Refusal | None]:
-        """Empty the host; or why not."""
+        """Drain the host, or return why not."""
         refusal = self.drains.request(order, now)
         return self._settled(now), refusal
 
     def cancel_drain(self, request_id: str, now: float) -> tuple[list[Out[S]], Refusal | None]:
-        """End a drain, "" for whichever there is; or why not."""
+        """Cancel a drain, "" for the current one, or return why not."""
         refusal = self.drains.cancel(request_id, now)
         return self._settled(now), refusal
 
     def poll(self, sense: Callable[[S], ClassAd], now: float) -> list[Out[S]]:
-        """Look at every slot in turn. `sense` gives the ad of each as it is after those before it were looked at."""
+        """Poll every slot in turn. `sense` returns the ad of each as it is after the preceding slots were polled."""
         facts = self.drains.facts(now)
         for slot in list(self.slots):
             if not slot.state.deleted:
-                self._step(slot, _polled(ad=sense(slot), machine=facts), now)
+                self._step(slot, ev.Polled(ad=sense(slot), machine=facts), now)
                 self._go_on(now)
         self.drains.progress(now)
         return self._settled(now)
 
-    def resumed(self, slot: S, taken: Step, of_starter: starter_machine.Step | None, now: float) -> list[Out[S]]:
-        """A slot, and the starter of its job if that is still there, go on from what was written down."""
+    def resumed(
+        self, slot: S, taken: SlotStep, of_starter: starter_machine.StarterStep | None, now: float
+    ) -> list[Out[S]]:
+        """Resume a slot, and the starter of its job if that still exists, from their records."""
         starter = slot.starter
         if starter is not None and of_starter is not None:
             starter.state = of_starter.state
@@ -201,7 +194,7 @@ class Host(Generic[S]):
         return self._settled(now)
 
     def slot_of(self, claim_id: ClaimId) -> S | None:
-        """The slot that has a claim, or promises it."""
+        """The slot that has a claim or offers it."""
         for slot in self.slots:
             state = slot.state
             for claim in (state.claim, state.preempting, state.pre_preempting):
@@ -212,20 +205,20 @@ class Host(Generic[S]):
     # -- the inbox ---------------------------------------------------------------------------------------
 
     def tell(self, slot: S, event: ev.Event) -> None:
-        """An event is to reach a slot after what is under way."""
+        """Queue an event for a slot, after the current work."""
         self._inbox.append(lambda now: self._step(slot, event, now))
 
     def tell_all(self, event: ev.Event) -> None:
-        """An event is to reach every slot after what is under way."""
+        """Queue an event for every slot, after the current work."""
         for slot in self.slots:
             self.tell(slot, event)
 
     def later(self, act: Callable[[float], None]) -> None:
-        """Something is to be done after what is under way."""
+        """Queue an action after the current work."""
         self._inbox.append(act)
 
     def out(self, slot: S, effect: ef.Effect | sef.StarterEffect | OfferLeftovers) -> None:
-        """Something is to be carried out."""
+        """Emit an effect to be carried out."""
         self._outs.append(Out(slot, effect))
 
     def _tell_starter(self, slot: S, starter: Starter, event: sev.StarterEvent) -> None:
@@ -237,13 +230,13 @@ class Host(Generic[S]):
             inbox.popleft()(now)
 
     def relaid(self, wanted: Iterable[SlotShape], now: float) -> list[Out[S]]:
-        """The host is to have other static and partitionable slots."""
-        assert self.relayouts is not None, "only a host with accounts is laid out anew"
+        """Change the static and partitionable slots of the host."""
+        assert self.relayouts is not None, "only a host with accounts can change its layout"
         self.relayouts.begin(wanted)
         return self._settled(now)
 
     def receive_within(self, slot: S, event: ev.Event, now: float) -> None:
-        """Something happens to a slot in the course of what is under way."""
+        """Deliver an event to a slot as part of the current work."""
         self._step(slot, event, now)
 
     def _settled(self, now: float) -> list[Out[S]]:
@@ -265,7 +258,7 @@ class Host(Generic[S]):
             return
         self._take(slot, step(before, event, now, slot.plan.policy), now)
 
-    def _take(self, slot: S, taken: Step, now: float) -> None:
+    def _take(self, slot: S, taken: SlotStep, now: float) -> None:
         before, slot.state = slot.state, taken.state
         if self.accounts is not None and before.claim is not taken.state.claim:
             self.accounts.account(slot, before)
@@ -291,12 +284,12 @@ class Host(Generic[S]):
     def _activate(self, slot: S, effect: ef.ActivateStarter, now: float) -> None:
         activation, policy = slot.state.claim.activation, slot.plan.starter
         evicts = not policy.expressions[EVICT].is_literal
-        launch = _launch(
+        launch = Launch(
             job_ad=effect.job_ad,
             slot=slot.plan.name,
             shares=slot.shares,
             vacate_pledge_s=None if activation is None else float(activation.vacate_pledge_s),
-            # Only a starter that ends a job by itself has to know it; with every other order it is told.
+            # Only a starter that evicts a job by itself needs it; all other orders include it.
             retirement_s=self._retirement_s(slot, now) if evicts else 0.0,
             from_queue=effect.kind is ClaimKind.SCHEDD,
             context=slot.context,
@@ -326,7 +319,7 @@ class Host(Generic[S]):
             self._tell_starter(slot, slot.starter, event)
 
     def _checkpoint(self, slot: S, effect: ef.CheckpointJob, now: float) -> None:
-        # Jobs of the standard universe have their state saved without the starter's core.
+        # State of standard-universe jobs is saved without the starter's core.
         self._outs.append(Out(slot, effect, slot.starter))
         self._order(slot, sev.CheckpointOrdered())
 
@@ -340,7 +333,7 @@ class Host(Generic[S]):
         self.observer.starter_stepped(slot, starter, taken, now)
         self._order_of_starter(slot, starter, taken, now)
 
-    def _order_of_starter(self, slot: S, starter: Starter, taken: starter_machine.Step, now: float) -> None:
+    def _order_of_starter(self, slot: S, starter: Starter, taken: starter_machine.StarterStep, now: float) -> None:
         for effect in taken.effects:
             self._outs.append(Out(slot, effect, starter))
             match effect:
@@ -349,9 +342,10 @@ class Host(Generic[S]):
                 case sef.ReportEviction(job_state=job_state):
                     self.tell(slot, ev.StarterEvicted(job_state=job_state))
                 case sef.ReportExit(report=report):
-                    self.tell(slot, _job_exited(started=report.started))
+                    self.tell(slot, ev.JobExited(started=report.started))
                     for failure in report.script_failures:
-                        # What a queue instance runs is the cell's: its instance takes no jobs, and the slot does.
+                        # A failed script of a queue instance is the cell's concern: the instance accepts no more jobs,
+                        # but the slot does.
                         of_slot = not queue_script(starter.state, failure.point)
                         if of_slot and breaks_slot(failure.status):
                             cause = script_cause(failure.point, failure.status)
@@ -360,7 +354,7 @@ class Host(Generic[S]):
                     self._drop(slot, starter)
 
     def _break(self, slot: S, text: str) -> None:
-        """A slot and all that were cut from the same one have their prolog and epilog in common."""
+        """Close a slot and all slots of the same parent, which share its prolog and epilog."""
         for each in self.slots:
             if each.plan.id.number == slot.plan.id.number:
                 self.tell(each, ev.SlotBroken(text=text))
@@ -373,7 +367,7 @@ class Host(Generic[S]):
         self._step(slot, event, now)
         slot.context = None
         if slot.starter is None:
-            # The order was refused: repeated, it is judged and answered again.
+            # The order was refused: a repeated one is judged and answered again.
             slot.run_name = before
 
     def _drop(self, slot: S, starter: Starter) -> None:
@@ -386,7 +380,7 @@ class Host(Generic[S]):
                 self.later(lambda now: self._activate_run(slot, *waiting, now))
 
 
-#: How the orders of a slot are resolved that stay within the host; all others go to other daemons.
+#: Handlers of slot effects that stay within the host; all others go to other daemons.
 _OF_SLOTS: Final[dict[type[Any], Callable[[Any, Any, Any, float], None]]] = {
     ef.SplitSlot: Host._split,
     ef.DeleteSlot: Host._delete,

@@ -1,7 +1,7 @@
-"""What a host is given: its slots as they are at first, and what is needed to cut others from them.
+"""The initial plan of a host: its slots, and what is needed to create dynamic slots from them.
 
-A host that keeps accounts has a `Division`: its ledgers, and the way to an ad for whatever slot they come to hold. One
-of static slots may do without: nothing of it is divided while it runs, and each slot is taken whole.
+A host that keeps accounts has a `Division`: its ledgers, and functions that make the ad of any slot in them. A host
+with only static slots may do without: it is not divided further, and each slot is claimed whole.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class SlotPlan:
     name: str
     id: SlotId
     policy: SlotPolicy
-    #: Attributes that don't change by themselves: sizes, names, WithinResourceLimits.
+    #: Attributes that do not change by themselves: sizes, names, WithinResourceLimits.
     ad: ClassAd
     cpus: int = 1
     kind: SlotKind = SlotKind.STATIC
@@ -36,27 +36,27 @@ class SlotPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Division:
-    """How a host is divided, and may be divided further."""
+    """How a host is divided and can be divided further."""
 
-    #: The accounts at the beginning.
+    #: The initial accounts.
     slots: MachineSlots
-    #: The ad of any slot, without what is sensed.
+    #: Makes the ad of any slot, without sensor readings.
     ad_of: Callable[[MachineSlots, SlotId], ClassAd]
     name_of: Callable[[SlotId], str]
-    #: The plan of a static or partitionable slot.
+    #: Makes the plan of a static or partitionable slot.
     plan_of: Callable[[MachineSlots, SlotId], SlotPlan]
-    #: Number of a slot to what its configuration says of requests.
+    #: Slot number to its configured request policy.
     requests: Mapping[int, RequestPolicy] = field(default_factory=dict)
-    #: Numbers of dynamic slots that fetch work, or do not, otherwise than what they are cut from.
+    #: Numbers of dynamic slots to whether they fetch work, where that differs from their parents.
     fetches: Mapping[tuple[int, int], bool] = field(default_factory=dict)
 
     def policy_of(self, slot: SlotId, policy: SlotPolicy) -> SlotPolicy:
-        """The policy of a slot with that number: a dynamic one may have hooks of its own."""
+        """The policy of a slot with that number: a dynamic slot may have its own hooks."""
         fetches = self.fetches.get((slot.number, slot.dynamic), policy.fetches_work)
         return policy if fetches is policy.fetches_work else replace(policy, fetches_work=fetches)
 
     def cut(self, slots: MachineSlots, slot: SlotId, parent: SlotPlan) -> SlotPlan:
-        """The plan of a dynamic slot: in all but its size it is its parent's."""
+        """The plan of a dynamic slot: its parent's, except for the size."""
         return replace(
             parent,
             policy=self.policy_of(slot, parent.policy),

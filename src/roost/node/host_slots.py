@@ -1,4 +1,5 @@
-"""A slot and a starter at work: where a host keeps the state of each core between two steps; and its own order."""
+"""Mutable slots and starters of a host, which hold the state of each core between steps; and an effect of the host
+itself."""
 
 from __future__ import annotations
 
@@ -19,15 +20,15 @@ from roost.starter.starter_state import StarterState
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OfferLeftovers:
-    """Tell the queue that got a part of a slot that it may have the rest under that claim."""
+    """Offer the rest of a slot, under that claim, to the queue that got a part of it."""
 
     claim_id: ClaimId
-    #: The ad of the request that the part was cut for.
+    #: The ad of the request that the part was created for.
     job_ad: ClassAd
 
 
 class Starter:
-    """A starter at work."""
+    """A starter and its state."""
 
     __slots__ = ("alive", "claim_id", "kind", "policy", "state")
 
@@ -36,33 +37,33 @@ class Starter:
         self.kind: ClaimKind = order.kind
         self.state = state
         self.policy = policy
-        #: It has not ended yet.
+        #: Whether it has not ended yet.
         self.alive = True
 
 
-class Slot:
-    """A slot at work."""
+class HostSlot:
+    """A slot and its state."""
 
     __slots__ = ("_shares", "context", "latches", "next_run", "order", "plan", "run_name", "starter", "state")
 
     def __init__(self, plan: SlotPlan, state: SlotState, order: int) -> None:
         self.plan = plan
         self.state = state
-        #: Tells the slots of a host apart, also those that come and go.
+        #: Identifies the slot on its host, among past and future ones.
         self.order = order
         self.starter: Starter | None = None
-        #: What the queue calls the run that it asked for last.
+        #: The queue's name for the run that it requested last.
         self.run_name = ""
-        #: A run that was asked for while the starter of the last one was only waited for, and the order.
+        #: A run requested while the previous starter was still cleaning up, and the order.
         self.next_run: tuple[str, ActivationRequested] | None = None
-        #: What a queue instance gives the job that is just being started; None at all other times.
+        #: The queue instance's settings for the job that is just being started; None at all other times.
         self.context: QueueContext | None = None
-        #: What polls have found so far; kept here for the next poll.
+        #: Latches of previous polls, kept for the next one.
         self.latches = Latches()
         self._shares: ClassAd | None = None
 
     def resized(self, plan: SlotPlan) -> None:
-        """Its sizes are others from now on."""
+        """Adopt new sizes."""
         self.plan = plan
         self._shares = None
 
@@ -74,7 +75,7 @@ class Slot:
 
     @property
     def shares(self) -> ClassAd:
-        """What a starter on it is given."""
+        """The shares of the machine that a starter on it gets."""
         if self._shares is None:
             self._shares = static_shares(self.plan.ad)
         return self._shares

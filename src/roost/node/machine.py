@@ -1,7 +1,7 @@
-"""A machine of a pool: a `Host` with what a daemon has to know beside, by the names that others use.
+"""A machine of a pool: a `Host` plus what the daemon needs, under the names that other daemons use.
 
-Queues name claims by their whole text and runs by names of their own; sensors speak of the machine, slots have to hear
-their part of it; the pool wants whole ads. All that is here, so that the daemon has nothing to do but to carry out.
+Queues identify claims by their full text and runs by their own names; sensors measure the machine, of which each slot
+gets its part; the pool needs complete ads. All that is handled here, so that the daemon only carries out effects.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from roost.node import claim_news
 from roost.node.cron import CronAd, published_on
 from roost.node.host import Host, Observer, Out
 from roost.node.host_plan import SlotPlan
-from roost.node.host_slots import Slot, Starter
+from roost.node.host_slots import HostSlot, Starter
 from roost.node.plan import NodePlan, Reading
 from roost.policy.decision import StepWorld
 from roost.startd.idleness import slot_idleness
@@ -35,7 +35,7 @@ from roost.startd.slot_state import SlotState
 from roost.startd.timers import idle_interval_s, polling_needed
 
 
-class NodeSlot(Slot):
+class NodeSlot(HostSlot):
     """A slot of a real machine."""
 
     __slots__ = ("use",)
@@ -51,7 +51,7 @@ class NodeSlot(Slot):
 
     @property
     def is_dynamic(self) -> bool:
-        """Whether it was cut from another."""
+        """Whether it is a dynamic slot."""
         return self.plan.id.is_dynamic
 
 
@@ -86,7 +86,7 @@ class Machine:
     # -- finding ---------------------------------------------------------------------------------------
 
     def slot_of(self, claim_id: str) -> tuple[NodeSlot, ClaimId] | None:
-        """The slot that has a claim, or promises it."""
+        """The slot that has a claim or offers it."""
         return claim_news.slot_of(self.slots, claim_id)
 
     def slot_of_run(self, run: str) -> tuple[NodeSlot, Starter] | None:
@@ -97,25 +97,25 @@ class Machine:
         return None
 
     def runs(self) -> dict[str, str]:
-        """Claim id to run, for what runs."""
+        """Claim id to run, for active runs."""
         return claim_news.runs(self.slots)
 
     def held_claims(self) -> dict[str, dict[str, str]]:
-        """Queue to the claims that it holds or waits for: id to run, "" for none."""
+        """Queue to the claims that it holds or waits for: claim id to run, "" for none."""
         return claim_news.held_claims(self.slots)
 
     def standings(self) -> dict[str, str]:
-        """Claim id to how its run stands, for runs that a command can suspend or continue."""
+        """Claim id to the state of its run, for runs that a command can suspend or continue."""
         return claim_news.standings(self.slots)
 
     def silent_claims(self, now: float) -> dict[str, dict[str, str]]:
-        """Queue to its claims with a running job of whose lease half has passed without a sign of life: id to run."""
+        """Queue to its claims with a running job whose lease is half over without a heartbeat: claim id to run."""
         return claim_news.silent_claims(self.slots, now)
 
-    # -- what queues want ------------------------------------------------------------------------------
+    # -- requests of queues ------------------------------------------------------------------------------
 
     def claim(self, slot_name: str, claim_id: str, request: ClaimRequest, now: float) -> Outs | None:
-        """A queue asks for a slot; None if no slot of that name has that claim to give."""
+        """A queue requests a slot; None if no slot of that name offers that claim."""
         found = self.slot_of(claim_id)
         if found is None:
             return None
@@ -134,9 +134,9 @@ class Machine:
         schedd: str = "",
         context: QueueContext | None = None,
     ) -> Outs | None:
-        """A queue wants a job to run on its claim; None if no slot knows the claim. Said twice it counts once.
+        """A queue requests a run of a job on its claim; None if the claim is unknown. A repeated request counts once.
 
-        The answer names queue, claim and run: meanwhile the slot may have another claim, or nobody's.
+        The reply names queue, claim and run: the slot may have another claim or none by then.
         """
         found = self.slot_of(claim_id)
         if found is None:
@@ -147,28 +147,28 @@ class Machine:
         return self.host.activate(slot, run, event, now)
 
     def name_fetched(self, slot: NodeSlot) -> None:
-        """Give the run of fetched work, which no queue has named, a name."""
+        """Name the run of fetched work, which no queue has named."""
         self._fetched += 1
         slot.run_name = f"fetched.{self._birth}.{self._fetched}"
 
     def was_named(self, run: str) -> None:
-        """An earlier daemon, maybe of the same second, has given this name to a run: it is not given again."""
+        """An earlier daemon, possibly started in the same second, gave this name to a run; do not reuse it."""
         head, _, number = run.rpartition(".")
         if head == f"fetched.{self._birth}" and number.isdecimal():
             self._fetched = max(self._fetched, int(number))
 
     def about_claim(self, claim_id: str, make: Callable[[ClaimId], ev.Event], now: float) -> Outs | None:
-        """A holder's word about its claim; None if no slot knows the claim."""
+        """A message from the holder of a claim; None if the claim is unknown."""
         found = self.slot_of(claim_id)
         return None if found is None else self.host.receive(found[0], make(found[1]), now)
 
     def stand_still(self, claim_id: str, run: str, now: float, *, still: bool) -> Outs | None:
-        """The queue wants a run on its claim suspended or continued; None if there is no such run."""
+        """The queue orders a run on its claim to be suspended or continued; None if there is no such run."""
         found = claim_news.stand_still(self.slots, claim_id, run, still=still)
         return None if found is None else self.host.receive(*found, now)
 
     def end_run(self, claim_id: str, run: str, cause: Cause, *, hard: bool, now: float) -> Outs | None:
-        """The queue wants a run on its claim to end; None if there is no such run."""
+        """The queue orders a run on its claim to end; None if there is no such run."""
         found = self.slot_of_run(run)
         if found is None or found[1].claim_id.text != claim_id:
             return None
@@ -176,22 +176,22 @@ class Machine:
         return self.host.receive_starter(*found, event, now)
 
     def to_all(self, event: ev.Event, now: float) -> Outs:
-        """Something has happened to all slots."""
+        """Deliver an event to all slots."""
         outs: Outs = []
         for slot in list(self.slots):
             outs += self.host.receive(slot, event, now)
         return outs
 
-    # -- looking ---------------------------------------------------------------------------------------
+    # -- polling ---------------------------------------------------------------------------------------
 
     @property
     def interval_s(self) -> int:
-        """Time to the next poll: short while somebody's job is there or the machine is being emptied."""
+        """Time to the next poll: short while a job is on the machine or it is being drained."""
         busy = polling_needed([slot.state for slot in self.slots]) or self.host.drains.active
         return self.plan.polling_s if busy else idle_interval_s(self.plan.polling_s, self.plan.update_s)
 
     def poll(self, reading: Reading, now: float) -> Outs:
-        """Sensors have been read: all slots look at their policy."""
+        """Sensors have been read: all slots evaluate their policies."""
         since_s = self.plan.polling_s if self.polled_at is None else max(1.0, now - self.polled_at)
         self.polled_at = now
         self._updates += 1
@@ -236,7 +236,7 @@ class Machine:
         return ad
 
     def _neighbours(self, now: float) -> dict[str, Value]:
-        """What slots show each other, as it is when the next of them looks."""
+        """The attributes that slots publish to each other, current as each slot is polled."""
         names = self.plan.neighbour_names
         if not names:
             return {}
@@ -244,23 +244,23 @@ class Machine:
         world = StepWorld(self.slots[0].plan.policy, self.plan.identity.machine, now)
         return shown_to_neighbours(ads, names, world)
 
-    # -- telling ---------------------------------------------------------------------------------------
+    # -- ads ---------------------------------------------------------------------------------------
 
     def ads(self, slots: Iterable[NodeSlot], now: float) -> list[ClassAd]:
-        """The whole ads of slots, as the pool sees them."""
+        """The complete ads of slots, as the pool sees them."""
         shared = self.host.drains.attributes(now)
         found = []
         for slot in slots:
             ad = self.ad(slot, now)
             for name, value in shared.items():
                 ad[name] = value
-            # The rest of what is sensed is as old as the last look at the sensors; times of the slot's state are not.
+            # Other readings are as old as the last poll of the sensors; times of the slot's state are current.
             ad["MyCurrentTime"] = int(now)
             found.append(ad)
         return found
 
     def ad(self, slot: NodeSlot, now: float) -> ClassAd:
-        """The ad of a slot, but for what draining the machine would mean."""
+        """The ad of a slot, without the attributes about draining."""
         ad = ClassAd()
         for layer in (slot.plan.ad, slot.state.ad, slot_attributes(slot.state, slot.plan.policy, now)):
             ad.lay(layer)
@@ -268,33 +268,33 @@ class Machine:
 
     @property
     def present(self) -> PresentLayout:
-        """The slots that there are, for a plan that is to follow the present one."""
+        """The existing slots, for a plan that will replace the current one."""
         assert self.host.relayouts is not None
         return self.host.relayouts.present
 
     def awaited_layout(self) -> list[str]:
-        """What the machine waits for to have the slots that are configured, in sentences."""
+        """What the machine waits for before it has the configured slots, in sentences."""
         relayouts, name_of = self.host.relayouts, self.plan.identity.name_of
         assert relayouts is not None
         leaving = [
-            f"{slot.name} takes no further job and vanishes once it is free: {slot.state.leaving}"
+            f"{slot.name} accepts no further jobs and is deleted once it is free: {slot.state.leaving}"
             for slot in self.slots
             if slot.state.leaving is not None and not slot.is_dynamic
         ]
         coming = [name_of(each) for each in relayouts.coming]
-        return leaving + [f"{name} comes once there is room for it" for name in coming]
+        return leaving + [f"{name} will be created once there is room for it" for name in coming]
 
     def start_with(self, plan: NodePlan, shapes: Iterable[SlotShape], now: float) -> None:
-        """Begin with slots in which an earlier daemon left jobs; the plan was made with them present."""
+        """Start with slots in which an earlier daemon left jobs; the plan was made with them as `present`."""
         accounts, relayouts = self.host.accounts, self.host.relayouts
         assert accounts is not None and relayouts is not None
         self.plan, accounts.division = plan, plan.division()
         relayouts.start_with(shapes, now)
 
     def reconfigure(self, plan: NodePlan, now: float) -> Outs:
-        """Work by another policy, and come to another layout, from now on. Running jobs keep their starters' policy.
+        """Adopt a new policy, and change to a new layout. Running jobs keep their starters' policy.
 
-        The plan was made with the slots present that there are.
+        The plan must have been made with the existing slots as `present`.
         """
         accounts = self.host.accounts
         assert accounts is not None

@@ -1,4 +1,4 @@
-"""A machine before it starts to work: what its configuration and its sensors make of it."""
+"""The plan of a machine, made from its configuration and its sensors before it starts."""
 
 from __future__ import annotations
 
@@ -33,25 +33,25 @@ from roost.starter.policy_inputs import StarterPolicy
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodePlan:
-    """The configuration of a machine, read."""
+    """The parsed configuration of a machine."""
 
     identity: HostIdentity
     slots: MachineSlots
-    #: Number of a static or partitionable slot to what its configuration says.
+    #: Number of a static or partitionable slot to its settings.
     settings: Mapping[int, SlotSettings]
     policies: Mapping[int, SlotPolicy]
     starters: Mapping[int, StarterPolicy]
     connected: Connections
-    #: Number of a slot to the prefix of its hooks that fetch work; slots without are not in it.
+    #: Number of a slot to the prefix of its hooks that fetch work; slots without one are left out.
     keywords: Mapping[int, str]
-    #: Numbers of a dynamic slot to the prefix of its own hooks, and whether these fetch work.
+    #: Numbers of a dynamic slot to the prefix of its own hooks, and whether they fetch work.
     dynamic_keywords: Mapping[tuple[int, int], tuple[str, bool]]
     polling_s: int
     update_s: int
     #: STARTD_LATCH_EXPRS and STARTD_SLOT_ATTRS.
     latch_names: tuple[str, ...] = ()
     neighbour_names: tuple[str, ...] = ()
-    #: Lines for the log: what could not be published, what the layout warns of.
+    #: Lines for the log: attributes that could not be published, and warnings about the layout.
     warnings: tuple[str, ...] = ()
 
     def keyword_of(self, slot: SlotId) -> str | None:
@@ -60,11 +60,11 @@ class NodePlan:
         return self.keywords.get(slot.number) if own is None else own[0]
 
     def fixed_ad(self, slots: MachineSlots, slot: SlotId) -> ClassAd:
-        """The ad of a slot, without what is sensed."""
+        """The ad of a slot, without sensor readings."""
         return slot_ad(slots, slot, identity=self.identity, settings=self.settings[slot.number])
 
     def slot_plan(self, slots: MachineSlots, slot: SlotId) -> SlotPlan:
-        """A static or partitionable slot as a host takes it."""
+        """The plan of a static or partitionable slot for a host."""
         return SlotPlan(
             name=self.identity.name_of(slot),
             id=slot,
@@ -76,11 +76,11 @@ class NodePlan:
         )
 
     def slot_plans(self) -> list[SlotPlan]:
-        """The static and partitionable slots as a host takes them."""
+        """The plans of the static and partitionable slots for a host."""
         return [self.slot_plan(self.slots, slot) for slot in self.slots.ids]
 
     def division(self) -> Division:
-        """How the machine may be divided further."""
+        """How the machine can be divided further."""
         return Division(
             slots=self.slots,
             ad_of=self.fixed_ad,
@@ -93,17 +93,17 @@ class NodePlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """What sensors say at one instant."""
+    """Sensor readings at one instant."""
 
     load: LoadReading
     idleness: Idleness
     #: Seconds east of UTC.
     zone_offset_s: int = 0
-    #: Slot to percent of one core that its job has used since the last reading.
+    #: Slot to the CPU use of its job since the last reading, percent of one core.
     cpu_percent: Mapping[SlotId, float] = field(default_factory=dict)
     #: Further attributes of all slots.
     attributes: Mapping[str, object] = field(default_factory=dict)
-    #: What the programs of STARTD_CRON_JOBLIST have printed.
+    #: The output of the programs of STARTD_CRON_JOBLIST.
     cron: tuple[CronAd, ...] = ()
 
 
@@ -117,10 +117,10 @@ def make_plan(
     earlier: NodePlan | None = None,
     present: PresentLayout | None = None,
 ) -> NodePlan | LayoutRefused:
-    """Read the configuration of a machine, which root runs or not.
+    """Read the configuration of a machine; `as_root` says whether its daemon runs as root.
 
-    What is read once and for all is as in an `earlier` plan of its daemon. The plan is also for the slots that are
-    `present`, though they may have no place in its layout. Raises ConfigError.
+    Settings that are read only once are taken from an `earlier` plan of its daemon. The plan also covers the slots that
+    are `present`, even if its layout has no place for them. Raises ConfigError.
     """
     layout = plan_layout(config, reading) if present is None else relayout(present, config, reading)
     if isinstance(layout, LayoutRefused):
@@ -172,5 +172,5 @@ def _warnings(config: Config, layout: Layout, settings: Mapping[int, SlotSetting
     found = [str(problem) for problem in layout.problems]
     found += [str(problem) for each in settings.values() for problem in each.problems]
     if wants_backfill(config) and (problem := backfill_problem(config, as_root=as_root)):
-        found.append(f"no backfill is done: {problem}")
+        found.append(f"backfill is disabled: {problem}")
     return list(dict.fromkeys(found))

@@ -1,8 +1,8 @@
-"""What a machine writes down to go on after it was killed, and how it goes on.
+"""The records from which a machine resumes after it was killed, and how it resumes.
 
 There is one record of the machine and one of each claimed slot: the slot, the starter of its job, the name of the run.
-Slots without a record begin anew. No record says whether the processes of a run are still there: the caller that starts
-the daemon checks that, and says so.
+Slots without a record start over. No record says whether the processes of a run still exist: the caller that starts the
+daemon checks that and passes the result.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ __all__ = ["UnreadableRecord", "is_kept", "machine_record", "restore", "slot_rec
 
 
 def is_kept(slot: NodeSlot) -> bool:
-    """Whether a slot is in a state that has to be written down."""
+    """Whether a slot is in a state that must be recorded."""
     state = slot.state
     return state.claim.granted_at is not None or slot.starter is not None or slot.is_dynamic
 
 
 def slot_record(slot: NodeSlot, ads: AdTexts | None = None) -> dict[str, Plain]:
-    """A slot and the starter of its job. `ads` are those of its last record: most have not changed."""
+    """A slot and the starter of its job. `ads` are those of its last record: most are unchanged."""
     starter, ads = slot.starter, ads or AdTexts()
     ads.again()
     return {
@@ -44,12 +44,12 @@ def slot_record(slot: NodeSlot, ads: AdTexts | None = None) -> dict[str, Plain]:
 
 
 def starter_of(record: Mapping[str, object]) -> StarterState:
-    """The starter that a record of a slot has. Raises UnreadableRecord of either kind."""
+    """The starter in a record of a slot. Raises either kind of UnreadableRecord."""
     return starters.restored(_part(record, "starter"))
 
 
 def _part(record: Mapping[str, object], name: str) -> Plain:
-    """A part of a record, with the ads that it refers to; earlier versions wrote them where they belong."""
+    """A part of a record, with the ads that it refers to; earlier versions wrote them inline."""
     part: Plain = record[name]  # type: ignore[assignment]
     try:
         return resolved(part, record["ads"]) if "ads" in record else part
@@ -58,7 +58,7 @@ def _part(record: Mapping[str, object], name: str) -> Plain:
 
 
 def machine_record(machine: Machine) -> Plain:
-    """What the slots share."""
+    """The record of what the slots share."""
     accounts = machine.host.accounts
     assert accounts is not None
     return slots.persisted_machine(
@@ -73,7 +73,7 @@ def machine_record(machine: Machine) -> Plain:
 
 
 def left_slots(machine: Machine, shared: object, records: Mapping[str, object]) -> PresentLayout | None:
-    """The slots in which an earlier daemon left jobs, where the machine would have others now; None if it would not."""
+    """The slots in which an earlier daemon left jobs, if the current layout differs from them; None if it does not."""
     try:
         found = slots.restored_machine(shared)
     except UnreadableRecord:
@@ -89,8 +89,8 @@ def left_slots(machine: Machine, shared: object, records: Mapping[str, object]) 
 def restore(
     machine: Machine, shared: object, records: Mapping[str, object], alive: Container[str], now: float
 ) -> tuple[Outs, list[str]]:
-    """Go on from what was written down; orders to carry out, and what could not be used. `alive` has the runs whose
-    processes are known of, running or ended."""
+    """Resume from the records; returns effects to carry out, and the records that could not be used. `alive` has the
+    runs whose processes are known, running or ended."""
     problems: list[str] = []
     host = machine.host
     accounts = host.accounts
@@ -108,7 +108,7 @@ def restore(
         if record is not None:
             try:
                 outs += _go_on(machine, slot, record, alive, now)
-            except (UnreadableRecord, starters.UnreadableRecord, KeyError) as problem:
+            except (UnreadableRecord, starters.UnreadableStarter, KeyError) as problem:
                 problems.append(f"{slot.name}: {problem}")
     return outs, problems
 

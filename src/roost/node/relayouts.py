@@ -1,8 +1,8 @@
-"""From the slots that a host has to those that it is to have.
+"""Changes a host from its current slots to the configured ones.
 
-`startd.layout_change` says what is wanted. A slot that is not wanted as it is *leaves*: it takes no further job, and
-vanishes when it is unclaimed and nothing is cut from it. A slot that is wanted comes when its number and its share of
-the host are free. Nothing comes or goes while the host is drained or shut down.
+`startd.layout_change` computes the target. A slot that is not part of it as it is *leaves*: it accepts no more jobs,
+and is deleted when it is unclaimed and has no dynamic slots. A wanted slot is created when its number and its share of
+the host are free. No slot is created or deleted while the host is drained or shut down.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from roost.startd.states import State
 if TYPE_CHECKING:
     from roost.node.accounts import Accounts
     from roost.node.host import Host
-    from roost.node.host_slots import Slot
+    from roost.node.host_slots import HostSlot
 
 _FREE = (State.OWNER, State.UNCLAIMED)
 
@@ -34,14 +34,14 @@ class Relayouts:
     def __init__(self, host: Host[Any], accounts: Accounts) -> None:
         self.host = host
         self.accounts = accounts
-        #: Static and partitionable slots that there are to be.
+        #: The static and partitionable slots that are wanted.
         self.wanted: Mapping[int, SlotShape] = accounts.slots.fixed
-        #: A slot that is gone, for what sensors said; None if none is.
+        #: The state of a deleted slot, for its sensor readings; None if none was deleted.
         self._last: SlotState | None = None
 
     @property
     def under_way(self) -> bool:
-        """Whether the host has other slots than it is to have."""
+        """Whether the host's slots differ from the wanted ones."""
         fixed = self.accounts.slots.fixed
         return self.wanted is not fixed and self.wanted != fixed
 
@@ -53,7 +53,7 @@ class Relayouts:
 
     @property
     def present(self) -> PresentLayout:
-        """The slots that there are."""
+        """The existing slots."""
         slots = self.accounts.slots
         held: dict[int, float] = {}
         for each in self.host.slots:
@@ -63,7 +63,7 @@ class Relayouts:
         return PresentLayout(resources=slots.resources, slots=slots.fixed, held=held)
 
     def begin(self, wanted: Iterable[SlotShape]) -> None:
-        """Another layout is wanted from now on."""
+        """Start changing to another layout."""
         self.wanted = {each.number: each for each in wanted}
         for slot in self.host.slots:
             reason = self.reason(slot.plan.id.number)
@@ -73,14 +73,14 @@ class Relayouts:
                 self.host.tell(slot, ev.SlotStays())
 
     def reason(self, number: int) -> Leaving | None:
-        """Why a slot and what is cut from it leave; None where they stay."""
+        """Why a slot and its dynamic slots leave; None if they stay."""
         here, wanted = self.accounts.slots.fixed[number], self.wanted.get(number)
         if wanted == here:
             return None
         return Leaving.CHANGED if wanted is not None and wanted.type_id == here.type_id else Leaving.SURPLUS
 
     def progress(self, now: float) -> None:
-        """Let slots go that are free, and others come where there is room."""
+        """Delete leaving slots that are free, and create wanted ones that fit."""
         host = self.host
         if host.drains.draining.order is not None or any(each.state.shutdown is not None for each in host.slots):
             return
@@ -96,14 +96,14 @@ class Relayouts:
         if self.wanted == self.accounts.slots.fixed:
             self.wanted = self.accounts.slots.fixed
 
-    def _may_go(self, slot: Slot) -> bool:
+    def _may_go(self, slot: HostSlot) -> bool:
         state = slot.state
         if state.leaving is None or slot.plan.id.is_dynamic or state.state not in _FREE or state.fetching.running:
             return False
         return not self.accounts.slots.children(slot.plan.id)
 
     def _come(self, slot: SlotId, now: float) -> None:
-        """Make a slot. What sensors say is taken from another until the next poll."""
+        """Create a slot. Its sensor readings are copied from another slot until the next poll."""
         accounts, host = self.accounts, self.host
         plan = accounts.division.plan_of(accounts.slots, slot)
         like = host.slots[0].state if host.slots else self._last
@@ -113,7 +113,7 @@ class Relayouts:
         host.tell(made, ev.Polled(ad=made.state.ad, machine=made.state.machine))
 
     def start_with(self, shapes: Iterable[SlotShape], now: float) -> None:
-        """Have these slots at first, as far as there is room, and no others: an earlier daemon left jobs in them."""
+        """Start with exactly these slots, if they fit: an earlier daemon left jobs in them."""
         accounts, host = self.accounts, self.host
         host.slots.clear()
         accounts.slots = accounts.slots.without_slots()
@@ -122,5 +122,5 @@ class Relayouts:
             if not isinstance(grown, Denied):
                 accounts.slots = grown
                 self._come(shape.id, now)
-        # What is configured is wanted once the jobs are known again.
+        # The configured slots are wanted once the jobs are known again.
         self.wanted = accounts.slots.fixed

@@ -1,7 +1,7 @@
-"""Where a slave task of a parallel job may be started on a machine: a slot of the job's that no other task has.
+"""Where a slave task of a parallel job may be started on a machine: a slot of the job that no other task uses.
 
-Each claim of the job is for so many slots of so many queue instances, and each task takes one. The job itself takes one
-of the first claim's, where its parallel environment says so (`job_is_first_task`).
+Each claim of the job covers a number of slots in each of some queue instances, and each task takes one slot. The job
+itself takes one of the first claim's slots if its parallel environment says so (`job_is_first_task`).
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from roost.model.queue_context import QueueContext
 class TaskSlot(NamedTuple):
     """A slot for a task."""
 
-    #: The claim that it is of.
+    #: The claim that it belongs to.
     claim: str
-    #: What its queue instance gives the task.
+    #: The queue instance's settings for the task.
     queue: QueueContext
 
 
@@ -27,9 +27,9 @@ def free_slot(
     first: str,
     running: Mapping[tuple[str, str], int],
 ) -> TaskSlot | None:
-    """The first slot that is free, in the order of claims and of their queue instances; None if there is none.
+    """The first slot that is free, in the order of claims and of their queue instances; None if none is free.
 
-    `grants`: claim to queue instance to slots. `first`: the claim of which the job takes a slot, "" for none.
+    `grants`: claim to queue instance to slots. `first`: the claim from which the job itself takes a slot, "" for none.
     `running`: claim and queue instance to the tasks that run there.
     """
     known = {queue.instance: queue for queue in queues}

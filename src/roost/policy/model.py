@@ -1,4 +1,4 @@
-"""The shapes of the catalogue: what Roost knows about policy expressions and about the attributes of ads."""
+"""The data types of the catalogue: what Roost knows about policy expressions and about the attributes of ads."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import StrEnum
 from roost.base.records import dataclass
 
 
-class Kind(StrEnum):
+class ValueKind(StrEnum):
     """The type an attribute or expression has when it is defined."""
 
     BOOLEAN = "boolean"
@@ -40,7 +40,7 @@ class Unit(StrEnum):
     COUNT = "count"
 
 
-class Side(StrEnum):
+class AdKind(StrEnum):
     """The kind of ad an attribute belongs to, or an expression is evaluated in."""
 
     MACHINE = "machine"
@@ -57,25 +57,25 @@ class Attribute:
     """One attribute of an ad."""
 
     name: str
-    side: Side
-    kind: Kind
+    side: AdKind
+    kind: ValueKind
     unit: Unit = Unit.NONE
-    #: Smallest and largest value it can have; None where it has no bound.
+    #: Smallest and largest value it can have; None if it has no bound.
     low: float | None = None
     high: float | None = None
     #: All values it can have, for enumerations such as State; empty for others.
     choices: tuple[str, ...] = ()
     #: False if it can be UNDEFINED in an ad of that side (absent until measured, only while claimed, …).
     always: bool = False
-    #: When it is there, for one that is not always; "" where there is nothing to add.
+    #: When it is defined, if not always; "" if there is nothing to add.
     when: str = ""
-    #: Changes while a job runs.
+    #: Whether it changes while a job runs.
     varies: bool = False
-    #: Name to use instead, for one that is out of use.
+    #: Name to use instead, for an obsolete one.
     replaced_by: str | None = None
     #: One sentence.
     meaning: str = ""
-    #: Where that is written down.
+    #: The source of this information.
     source: str = ""
 
 
@@ -86,21 +86,21 @@ class PolicyExpression:
     name: str
     #: The daemon that evaluates it.
     evaluated_by: str
-    my: Side
-    target: Side
-    kind: Kind
+    my: AdKind
+    target: AdKind
+    kind: ValueKind
     unit: Unit = Unit.NONE
     #: Text of the default; None if there is none.
     default: str | None = None
-    #: Has _VANILLA and _VM variants that replace it for jobs of that universe.
+    #: Whether it has _VANILLA and _VM variants that replace it for jobs of that universe.
     variants: bool = False
-    #: The attribute of the MY ad that holds it; None where it stands in no ad.
+    #: The attribute of the MY ad that holds it; None if no ad has it.
     attribute: str | None = None
     #: Set by a submit command of this name; None for a configuration knob.
     submit_command: str | None = None
     #: When it is evaluated.
     when: str = ""
-    #: What its being UNDEFINED means, and ERROR.
+    #: The effect of UNDEFINED, and of ERROR.
     when_undefined: str = ""
     when_error: str = ""
     #: Who may set it: "administrator", "owner", "user".

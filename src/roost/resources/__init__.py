@@ -4,7 +4,7 @@
                  ├─ slot2 ─ slot2_1       a partitionable share, and a dynamic slot cut from it
                  └─ all.q@host            a queue instance: overlaps with its neighbours, limits only itself
 
-`Ledgers` is a value: what changes it returns another one, or `Denied` with everything that stood in the way.
+`Ledgers` is immutable: a change returns a new value, or `Denied` with all obstacles.
 """
 
 from roost.resources.booking import Booking, Part

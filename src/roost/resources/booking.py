@@ -1,4 +1,4 @@
-"""A booking: who takes how much from which ledgers, all of it or nothing."""
+"""A booking: which party takes how much from which ledgers, all or nothing."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from roost.model.resources import NOTHING, Amounts
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """Amounts taken from one ledger, and from those above it that it overlaps in."""
+    """Amounts taken from one ledger, and from the ledgers above it up to the first share."""
 
     ledger: str
     amounts: Amounts = NOTHING
@@ -19,12 +19,13 @@ class Part:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Booking:
-    """What one holder has. A parallel job takes parts on several hosts in one booking."""
+    """The amounts that one holder has. A parallel job takes parts on several hosts in one booking."""
 
     #: Unique in the tree, for instance the name of the slot or of the job's task.
     id: str
     #: The party that holds it: bookings of one party may share what it uses exclusively.
     party: str
     parts: tuple[Part, ...]
-    #: Names of exclusive uses asked for. Each counts at every ledger, from its parts to the root, that offers it.
+    #: Names of exclusive uses asked for. Each applies at every ledger that offers it, from the ledgers of its parts up
+    #: to the root.
     exclusives: frozenset[str] = frozenset()

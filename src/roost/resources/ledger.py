@@ -1,4 +1,4 @@
-"""One ledger: what there is, what is given out, who is there."""
+"""One ledger: its capacity, the amounts allocated, and the parties that use it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from roost.model.resources import NOTHING, Amount, Amounts
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ledger:
-    """A node of the tree. It limits the resources that stand in its capacity, and lets all others pass.
+    """A node of the tree. It limits the resources listed in its capacity, and no others.
 
     A ledger that is a *share* has been divided from its parent: its capacity is booked there as long as it exists, so
     what is taken from it is not taken from the parent again. Any other ledger *overlaps* with its siblings: its
@@ -22,21 +22,22 @@ class Ledger:
     parent: str | None
     capacity: Amounts
     share: bool = False
-    #: Amounts that sensors report as free, where that bounds what may be given out.
+    #: Amounts that sensors report as free, where they bound what may be allocated.
     measured: Amounts = NOTHING
     #: Names of exclusive uses that it offers.
     exclusives: frozenset[str] = frozenset()
-    #: Given out to bookings and to shares divided from it; resources of which nothing is given out are left out.
+    #: Allocated to bookings and to shares divided from it; resources with nothing allocated are left out.
     used: Amounts = NOTHING
-    #: Party to the number of its bookings' parts at or below this ledger. Kept where exclusive uses are offered.
+    #: Party to the number of its bookings' parts at or below this ledger. Maintained only where exclusive uses are
+    #: offered.
     tenants: Mapping[str, int] = field(default_factory=dict)
-    #: Exclusive use to the party that has it, and to the number of parts by which.
+    #: Exclusive use to the party that has it and the number of that party's parts.
     holders: Mapping[str, tuple[str, int]] = field(default_factory=dict)
 
     def available(self, resource: str) -> Amount | None:
-        """What could still be given out; None if this ledger does not limit the resource.
+        """What could still be allocated; None if this ledger does not limit the resource.
 
-        Below 0 where capacity was lowered under what is given out.
+        Below 0 where capacity was lowered below what is allocated.
         """
         capacity = self.capacity.get(resource)
         if capacity is None:

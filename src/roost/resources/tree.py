@@ -8,12 +8,12 @@ booking may enter an exclusively used host through any of its slots.
 Invariants, which `problems` recomputes:
 
 * ``used`` of a ledger is the sum of the bookings and shares that take from it;
-* a change that `book` or `divide` accepts leaves no ledger with more given out than there is. Only `resized` and
-  `measured` can do that: what is given out stays with its holder, and nothing more is given out until it fits again;
+* a change that `book` or `divide` accepts leaves no ledger overdrawn. Only `resized` and `measured` can do that:
+  allocated amounts stay with their holders, and nothing more is allocated until it fits again;
 * a booking exists once, with one holder;
 * when all bookings have ended, all ledgers are as they were before the first.
 
-What it does not do: wait, or choose. Schedulers decide what is tried, and in which order.
+What it does not do: wait, or choose. Schedulers decide what to try, and in which order.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Ledgers:
 
     @classmethod
     def rooted(cls, name: str, capacity: Amounts, exclusives: frozenset[str] = _NO_USES) -> Self:
-        """A tree with nothing but its root."""
+        """A tree with only a root."""
         return cls(ledgers={name: Ledger(name=name, parent=None, capacity=capacity, exclusives=exclusives)})
 
     # -- questions -----------------------------------------------------------------------------------
@@ -78,7 +78,7 @@ class Ledgers:
         return min((amount for amount in found if amount is not None), default=None)
 
     def overdrawn(self) -> tuple[Shortage, ...]:
-        """Where more is given out than there is, since capacity was lowered."""
+        """The ledgers with more allocated than their capacity, after it was lowered."""
         return tuple(
             Shortage(ledger=one.name, resource=resource, wanted=0, available=capacity - used, capacity=capacity)
             for one in self.ledgers.values()
@@ -91,7 +91,7 @@ class Ledgers:
     def overlap(
         self, name: str, *, parent: str, capacity: Amounts, exclusives: frozenset[str] = _NO_USES
     ) -> Ledgers | Denied:
-        """Add a ledger that has a limit of its own and takes from its parent whatever is taken from it."""
+        """Add a ledger with its own limits; what is taken from it is taken from its parent, too."""
         return self._added(Ledger(name=name, parent=parent, capacity=capacity, exclusives=exclusives))
 
     def divide(
@@ -111,7 +111,7 @@ class Ledgers:
         return replace(self, ledgers={**self.ledgers, ledger.name: ledger})
 
     def without(self, name: str) -> Ledgers | Denied:
-        """Remove a ledger; what a share had goes back to its parent. Denied while anything uses it."""
+        """Remove a ledger; the capacity of a share returns to its parent. Denied while anything uses the ledger."""
         ledger = self.ledgers.get(name)
         if ledger is None or ledger.parent is None:
             return Denied(obstacles=(Unknown(name=name),))
@@ -139,7 +139,7 @@ class Ledgers:
         return changed
 
     def measured(self, name: str, free: Amounts) -> Ledgers:
-        """The same tree after a sensor reported what is free at one ledger; it replaces the report before."""
+        """The same tree after a sensor reported what is free at one ledger; the report replaces the previous one."""
         return replace(self, ledgers={**self.ledgers, name: replace(self.ledgers[name], measured=free)})
 
     # -- bookings ------------------------------------------------------------------------------------
@@ -152,7 +152,7 @@ class Ledgers:
         unknown = tuple(Unknown(name=part.ledger) for part in booking.parts if part.ledger not in self.ledgers)
         if unknown:
             return Denied(obstacles=unknown)
-        # Parts of one booking may meet in a ledger, so each is looked at with those before it taken.
+        # Parts of one booking may meet in a ledger, so each is checked after the preceding ones are taken.
         after, obstacles = self, list[Obstacle]()
         for part in booking.parts:
             obstacles += after._conflicts(part.ledger, booking)
@@ -204,7 +204,7 @@ class Ledgers:
         return self._taking(name, NOTHING.minus(amounts))
 
     def _entered(self, name: str, booking: Booking, step: int) -> Ledgers:
-        """The tree with one part of `booking` more (`step` 1) or less (-1) at a ledger."""
+        """The tree after one part of `booking` is added (`step` 1) or removed (-1) at a ledger."""
         changed = {
             ledger.name: _with_tenant(ledger, booking, step) for ledger in self.upward(name) if ledger.exclusives
         }
@@ -213,7 +213,7 @@ class Ledgers:
     # -- the invariants ------------------------------------------------------------------------------
 
     def problems(self) -> tuple[str, ...]:
-        """What contradicts the invariants; empty for every tree made by these methods."""
+        """Violations of the invariants; empty for every tree made by these methods."""
         return tuple(self._problems())
 
     def _problems(self) -> Iterator[str]:

@@ -1,1 +1,1 @@
-"""The real world: clock, files, processes, sensors. It carries out what the cores order, and decides nothing."""
+"""The real world: clock, files, processes, sensors. It carries out the effects of the cores, and decides nothing."""

@@ -1,7 +1,7 @@
-"""Records of decisions on their way to the central manager: sent until it says that it has them.
+"""Audit records on their way to the central manager: sent until it confirms them.
 
-Where a daemon has no database of its own, what waits is also in a file of the state directory, so that a daemon that is
-killed goes on telling it. More than WAITING_MAX records do not wait: then the newest are lost, and counted.
+If a daemon has no database of its own, waiting records are also stored in a file of the state directory, so that a
+restarted daemon keeps sending them. At most WAITING_MAX records wait; beyond that, the newest are lost, and counted.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from roost.wire.messages import Audit
 
 _log = logging.getLogger("roost.audit")
 
-#: Records that wait.
+#: Maximum number of waiting records.
 WAITING_MAX: Final = 100_000
-#: Records of one message, and their bytes.
+#: Maximum number of records of one message, and their total size, bytes.
 BATCH_MAX: Final = 200
 BATCH_BYTES_MAX: Final = 400_000
-#: How long records wait for others, and how long an answer is waited for, s.
+#: How long records wait for others, and how long to wait for an answer, s.
 GATHER_S: Final = 0.1
 AGAIN_S: Final = 5.0
 
 
 class AuditSender:
-    """What waits, in its order. `send` puts a message on the way to the central manager."""
+    """Waiting records, in order. `send` sends a message to the central manager."""
 
     def __init__(
         self, send: Callable[[Audit], Awaitable[None]], *, role: str, now: float, path: Path | None = None
@@ -37,16 +37,16 @@ class AuditSender:
         self._send = send
         self._path = path
         self._role = role
-        #: Serial, record in the form of the wire, and its size in bytes.
+        #: Serial, record in wire form, and its size in bytes.
         self._waiting: deque[tuple[int, dict[str, Any], int]] = deque()
-        # Higher than any that an earlier daemon came to, for answers to it may still be under way.
+        # Higher than any serial of an earlier daemon, because answers to it may still be in transit.
         self._serial = int(now * 1000)
         self._wake = asyncio.Event()
         self._answered = asyncio.Event()
         self.lost = 0
 
     def load(self) -> None:
-        """Read what an earlier daemon left."""
+        """Read the records that an earlier daemon left."""
         if self._path is None:
             return
         try:
@@ -65,13 +65,17 @@ class AuditSender:
                 self._put(found)
 
     def add(self, records: Iterable[dict[str, Any]]) -> int:
-        """Tell records; the serial of the last."""
+        """Add records; return the serial of the last."""
         fresh = []
         for record in records:
             if len(self._waiting) >= WAITING_MAX:
                 self.lost += 1
                 if self.lost == 1 or self.lost % 10_000 == 0:
-                    _log.error("%d decisions are not recorded: %d records wait already", self.lost, WAITING_MAX)
+                    _log.error(
+                        "%d decisions were not recorded: %d records are already waiting to be sent",
+                        self.lost,
+                        WAITING_MAX,
+                    )
                 continue
             self._put(record)
             fresh.append(record)
@@ -90,15 +94,15 @@ class AuditSender:
             with self._path.open("a", encoding="utf-8") as file:
                 file.writelines(json.dumps(each, separators=(",", ":")) + "\n" for each in records)
         except OSError as error:
-            _log.error("%s: %s: records of decisions are in memory only", self._path, error.strerror)
+            _log.error("%s: %s: records of decisions are kept in memory only", self._path, error.strerror)
 
     def kept(self, serial: int) -> None:
-        """The central manager has all up to that."""
+        """Note that the central manager has stored all records up to that serial."""
         before = len(self._waiting)
         while self._waiting and self._waiting[0][0] <= serial:
             self._waiting.popleft()
         if len(self._waiting) == before:
-            # A word to others, or an old one.
+            # The message is for another sender, or outdated.
             return
         if not self._waiting and self._path is not None:
             try:
@@ -108,7 +112,7 @@ class AuditSender:
         self._answered.set()
 
     async def send_all(self) -> None:
-        """Send what comes, for ever."""
+        """Send records as they arrive, forever."""
         while True:
             await self._wake.wait()
             await asyncio.sleep(GATHER_S)
@@ -123,7 +127,7 @@ class AuditSender:
                     continue
 
     def _batch(self) -> Audit:
-        """The first of what waits."""
+        """The first of the waiting records."""
         records: list[dict[str, Any]] = []
         size = last = 0
         for serial, record, own in self._waiting:

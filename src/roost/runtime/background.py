@@ -1,4 +1,4 @@
-"""Work that a daemon does beside answering: kept until it is over, logged where it fails, called off at the end."""
+"""Background tasks of a daemon: kept until they are done, logged if they fail, cancelled at the end."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any
 
 
 class Background:
-    """The tasks of a daemon, or of a part of one. A failure ends its task only, and is in `log`."""
+    """The tasks of a daemon, or of a part of one. A failure ends only its task, and is in `log`."""
 
     def __init__(self, log: logging.Logger) -> None:
         self._log = log
         self._tasks: set[asyncio.Task[Any]] = set()
 
     def spawn(self, work: Coroutine[Any, Any, Any], name: str | None = None) -> asyncio.Task[Any]:
-        """Begin something."""
+        """Start a task."""
         task = asyncio.create_task(work, name=name)
         self._tasks.add(task)
         task.add_done_callback(self._finished)
@@ -28,12 +28,12 @@ class Background:
             self._log.error("internal error", exc_info=task.exception())
 
     def cancel(self) -> None:
-        """Call everything off."""
+        """Cancel all tasks."""
         for task in list(self._tasks):
             task.cancel()
 
     async def end(self, timeout_s: float) -> None:
-        """Call everything off and wait until it is over; what takes longer is left alone, and logged."""
+        """Cancel all tasks and wait for their end; a task that takes too long is abandoned, and logged."""
         left = list(self._tasks)
         self.cancel()
         if left:

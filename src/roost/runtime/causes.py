@@ -1,7 +1,7 @@
-"""The request that a daemon carries out at present.
+"""The request that a daemon is currently carrying out.
 
-It is known to all that is called while the request is handled, and to the tasks and timers that this begins. So a
-record that is made on the way can name the request, without each function between having it as an argument.
+It is available to everything that is called while the request is handled, and to tasks and timers started then. A
+record can thus name its request without an additional argument in every function.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _REQUEST: Final[ContextVar[str]] = ContextVar("request", default="")
 
 @contextmanager
 def caused_by(request: str) -> Iterator[None]:
-    """What happens within is caused by the request of this id; "" for none."""
+    """Everything within is caused by the request with this id; "" for none."""
     token = _REQUEST.set(request)
     try:
         yield
@@ -25,5 +25,5 @@ def caused_by(request: str) -> Iterator[None]:
 
 
 def present_request() -> str:
-    """The id of the request that is carried out; "" where none is."""
+    """The id of the request being carried out; "" for none."""
     return _REQUEST.get()

@@ -6,8 +6,8 @@
 ``util/arch``       prints ARC
 ``util/resources/jsv/jsv_include.sh``  functions for verifiers in shell, which source it by that name
 
-The shims' command, the queue and each machine write them; what an administrator may change is left as it is. Launchers
-such as Open MPI's find ``$SGE_ROOT/bin/$ARC/qrsh`` by the variables that a job has (`root_environment`).
+The commands' shims, the queue and each machine write them; files that an administrator may change are left as they are.
+Launchers such as Open MPI's find ``$SGE_ROOT/bin/$ARC/qrsh`` through variables of the job (`root_environment`).
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _REQUEST_LINES: Final = "# Options that qsub takes as if they stood first on its
 
 @lru_cache(maxsize=1)
 def arc() -> str:
-    """What Grid Engine calls the architecture of this machine: ``lx-amd64``."""
+    """Grid Engine's name for the architecture of this machine: ``lx-amd64``."""
     found = detected_values()
     return architecture(str(found.get("OPSYS", "")), str(found.get("ARCH", ""))) or "unknown"
 
@@ -53,7 +53,7 @@ def root_of(home: Home) -> Path:
 
 
 def root_environment(home: Home) -> dict[str, str]:
-    """The variables by which the programs of a job find all that."""
+    """The variables by which a job's programs find all that."""
     root = root_of(home)
     return {
         "SGE_ROOT": str(root),
@@ -65,7 +65,7 @@ def root_environment(home: Home) -> dict[str, str]:
 
 
 def write_root(home: Home) -> Path:
-    """Write what is missing, and give the directory. Raises OSError."""
+    """Write the missing files, and return the directory. Raises OSError."""
     root = root_of(home)
     for name, (text, mode) in _files(home, root).items():
         path = root / name
@@ -102,7 +102,7 @@ def _files(home: Home, root: Path) -> Mapping[str, tuple[str, int]]:
 
 
 def let_users_to(home: Home) -> None:
-    """Let the users whose jobs run here at the root; they see no other names. Raises OSError."""
+    """Give users whose jobs run here access to the root; they see no other names. Raises OSError."""
     home.let_others_to(root_of(home))
 
 
@@ -115,5 +115,5 @@ def central_name(home: Home) -> str:
 
 
 def is_written(home: Home) -> bool:
-    """Whether there is a root, which another user may have written."""
+    """Whether the root exists; another user may have written it."""
     return os.access(root_of(home) / CELL / "common" / "act_qmaster", os.R_OK)

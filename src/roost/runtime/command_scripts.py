@@ -1,4 +1,4 @@
-"""Commands as small scripts that start this copy of Roost with this interpreter; nothing needs to be installed."""
+"""Commands as small scripts that run this copy of Roost with this interpreter; nothing needs to be installed."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import Final
 
 from roost.runtime.files.whole_files import write_whole
 
-#: Longest first line of a script that every Linux reads, bytes.
+#: Maximum length of a script's first line that every Linux reads, bytes.
 _INTERPRETER_LINE_MAX: Final = 127
 
 
 def script(body: str, by: str) -> str:
-    """A script of this interpreter, in which this copy of Roost is found; `by` is what has written it."""
+    """A script for this interpreter that finds this copy of Roost; `by` is its author."""
     lines = [_first_lines(sys.executable), f"# Written by {by}.", "import sys"]
     parent = package_parent()
     if parent not in {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}:
@@ -30,7 +30,7 @@ def package_parent() -> str:
 
 
 def write_script(path: Path, text: str, mode: int) -> None:
-    """Write a file unless it is as it should be. Raises OSError."""
+    """Write a file unless it is up to date. Raises OSError."""
     if path.exists() and path.read_text(encoding="utf-8") == text:
         return
     # The old one may be running.
@@ -41,5 +41,5 @@ def _first_lines(interpreter: str) -> str:
     line = f"#!{interpreter}"
     if len(os.fsencode(line)) <= _INTERPRETER_LINE_MAX and not any(sign.isspace() for sign in interpreter):
         return line
-    # A text to Python, and to a shell the words that start Python.
+    # A string literal to Python; to a shell, the words that start Python.
     return f"#!/bin/sh\n'''exec' {shlex.quote(interpreter)} \"$0\" \"$@\"\n' '''"

@@ -1,6 +1,6 @@
-"""The ads by which daemons are known to the pool: a queue's own, and that of the master of a machine.
+"""The ads of daemons in the pool: those of a queue, and of the master of a machine.
 
-They are told when what they say changes, and from time to time, since the pool forgets what it does not hear of.
+They are published when their contents change, and periodically, since the pool drops expired ads.
 """
 
 from __future__ import annotations
@@ -12,18 +12,19 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
+from roost import __version__
 from roost.model.compatible import CONDOR_VERSION
 from roost.schedd.status import ON_MACHINE, JobStatus
 
 if TYPE_CHECKING:
     from roost.schedd.queue import Queue
 
-#: Longest time between two ads of a daemon, s; CLASSAD_LIFETIME is 900 s unless it is configured.
+#: Maximum interval between two ads of a daemon, s; CLASSAD_LIFETIME is 900 s by default.
 REFRESH_S: Final = 300.0
 
 
 def place_of(urls: Sequence[str]) -> str:
-    """IP address and port of the message server that these URLs name first."""
+    """IP address and port of the first message server in these URLs."""
     host, _, port = (urls[0] if urls else "").rpartition("//")[2].rpartition("@")[2].rpartition(":")
     found = _ip(host.strip("[]"))
     return f"[{found}]:{port or 0}" if ":" in found else f"{found}:{port or 0}"
@@ -31,7 +32,7 @@ def place_of(urls: Sequence[str]) -> str:
 
 @lru_cache(maxsize=64)
 def _ip(host: str) -> str:
-    """The IP address of a host; the loopback address where its name is not known."""
+    """The IP address of a host; the loopback address if its name is unknown."""
     try:
         return str(socket.getaddrinfo(host or "localhost", None, type=socket.SOCK_STREAM)[0][4][0])
     except OSError:
@@ -39,13 +40,13 @@ def _ip(host: str) -> str:
 
 
 class DutyCycle:
-    """Which part of the time a process has been at work since it was last asked."""
+    """The fraction of time that a process has been busy since the last call."""
 
     def __init__(self) -> None:
         self._worked_s, self._at_s = time.process_time(), time.monotonic()
 
     def read(self) -> dict[str, float]:
-        """The attribute that tells it, from 0 to 1."""
+        """Its attribute, from 0 to 1."""
         worked_s, at_s = time.process_time(), time.monotonic()
         past_s = at_s - self._at_s
         part = (worked_s - self._worked_s) / past_s if past_s > 0 else 0.0
@@ -67,6 +68,7 @@ def scheduler_ad(name: str, queue: Queue, *, address: str, started_at: float) ->
         "MyAddress": address,
         "ScheddIpAddr": address,
         "CondorVersion": CONDOR_VERSION,
+        "RoostVersion": __version__,
         "DaemonStartTime": int(started_at),
         "TotalIdleJobs": count(JobStatus.IDLE),
         "TotalRunningJobs": count(*sorted(ON_MACHINE)),
@@ -90,16 +92,18 @@ def master_ad(name: str, *, address: str, started_at: float) -> dict[str, Any]:
         "Machine": name,
         "MyAddress": address,
         "CondorVersion": CONDOR_VERSION,
+        "RoostVersion": __version__,
         "DaemonStartTime": int(started_at),
         "MasterPid": os.getppid(),
     }
 
 
 def central_identity(name: str, *, address: str, started_at: float) -> dict[str, Any]:
-    """What the ads of the collector and of the matchmaker, ``central@HOST``, say beside their figures."""
+    """The attributes of the ads of the collector and of the negotiator, ``central@HOST``, besides their statistics."""
     return {
         "Machine": name.rpartition("@")[2],
         "MyAddress": address,
         "CondorVersion": CONDOR_VERSION,
+        "RoostVersion": __version__,
         "DaemonStartTime": int(started_at),
     }

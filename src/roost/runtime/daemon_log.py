@@ -1,11 +1,11 @@
 """The log of a daemon: one line per event, times in UTC, in files that are rotated before they grow too long.
 
-Every transition of a slot is a line, so a line must cost little: it is formatted once and written in one go, and no
-more is found out about who logs than the line says.
+Every transition of a slot is a line, so a line must be cheap: it is formatted once and written in one call, and nothing
+about the caller is determined that the line does not show.
 
-What others have said may be part of a message: programs, users, machines. What they say cannot look like a line of
-the log, nor give orders to the terminal of its reader: further lines of a message are indented, and what cannot be
-printed is written as ``\\x1b``.
+A message may contain text of others: programs, users, machines. Such text cannot imitate a log line, nor send control
+sequences to the reader's terminal: further lines of a message are indented, and unprintable characters are written as
+``\\x1b``.
 """
 
 from __future__ import annotations
@@ -28,28 +28,34 @@ _MARGIN: Final = re.compile(r"\n(?=\S)")
 
 
 class DaemonLog(logging.Handler):
-    """Adds lines to a log file."""
+    """Appends lines to a log file."""
 
-    def __init__(self, path: Path, bytes_max: int = LOG_BYTES_MAX, kept: int = LOGS_KEPT) -> None:
+    def __init__(
+        self,
+        path: Path,
+        bytes_max: int = LOG_BYTES_MAX,
+        kept: int = LOGS_KEPT,
+        lines: logging.Formatter | None = None,
+    ) -> None:
         super().__init__()
         self._path = path
         self._bytes_max = bytes_max
         self._kept = kept
         self._file = -1
         self._size = 0
-        #: In which second it was last looked whether the file is still there.
+        #: Second of the last check whether the file still exists.
         self._looked_at = 0
         self._open()
-        self.setFormatter(_Lines("%(asctime)s.%(msecs)03dZ %(levelname)s %(name)s: %(message)s"))
-        # None of the lines names a process, a thread or a place in the source.
+        self.setFormatter(lines or _Lines("%(asctime)s.%(msecs)03dZ %(levelname)s %(name)s: %(message)s"))
+        # No line names a process, a thread or a place in the source.
         logging.logProcesses = logging.logThreads = logging.logMultiprocessing = False
         logging._srcfile = None
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Add the line of a record."""
+        """Append the line of a record."""
         try:
             text = self.format(record)
-            data = ((text if text.isprintable() else _told(text)) + "\n").encode("utf-8", "backslashreplace")
+            data = ((text if text.isprintable() else _readable(text)) + "\n").encode("utf-8", "backslashreplace")
             if int(record.created) != self._looked_at:
                 self._look(int(record.created))
             if self._size + len(data) > self._bytes_max and self._size:
@@ -59,7 +65,7 @@ class DaemonLog(logging.Handler):
             self.handleError(record)
 
     def close(self) -> None:
-        """Write no more."""
+        """Close the file."""
         self.acquire()
         try:
             if self._file >= 0:
@@ -70,7 +76,7 @@ class DaemonLog(logging.Handler):
         super().close()
 
     def _look(self, second: int) -> None:
-        """Begin another file where this one was removed; it goes on where there is no longer a directory."""
+        """Open a new file if this one was removed; keep the old one if the directory no longer exists."""
         self._looked_at = second
         if not self._path.exists():
             old = self._file
@@ -94,8 +100,8 @@ class DaemonLog(logging.Handler):
         self._open()
 
 
-def _told(text: str) -> str:
-    """A message as lines that can be read, the first alone at the margin."""
+def _readable(text: str) -> str:
+    """A message as readable lines, of which only the first begins at the margin."""
     if not all(each.isprintable() or each in "\n\t" for each in text):
         text = "".join(each if each.isprintable() or each in "\n\t" else _code(each) for each in text)
     return _MARGIN.sub("\n    ", text)
@@ -106,7 +112,7 @@ def _code(each: str) -> str:
 
 
 class _Lines(logging.Formatter):
-    """Formats the time of a second once."""
+    """Formats the time once per second."""
 
     _second = 0
     _text = ""

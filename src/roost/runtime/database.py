@@ -1,14 +1,14 @@
-"""Opening a SQL database that one process writes: durable, locked against a second writer, checked, brought up to date.
+"""Opening a SQL database that one process writes: durable, locked against a second writer, checked and migrated.
 
-SQLite runs in WAL mode with full synchronisation: what a commit returned from survives a power cut. A lock, in a file
-beside a SQLite database and an advisory lock in PostgreSQL, keeps a second writer out.
+SQLite runs in WAL mode with full synchronisation: a commit that has returned survives a power failure. A lock (a file
+next to a SQLite database, an advisory lock in PostgreSQL) keeps a second writer out.
 
-A database has an identity, a random text that is made with it. A file elsewhere in the state directory keeps a copy,
-with the place of the database, so that one that was deleted with everything beside it is not taken for a new one, and
-another one not for the old one. While it is open, `Guard` watches the files.
+A database has an identity, a random text created with it. A file elsewhere in the state directory keeps a copy,
+together with the location of the database. A database that was deleted with everything next to it is therefore not
+mistaken for a new one, nor another one for the old one. While it is open, `Guard` watches the files.
 
-A schema has a version, kept in a table of its own, and is brought up to date by migrations, each in a transaction. A
-database that is newer than this program is refused.
+A schema has a version, stored in its own table, and is updated by migrations, each in a transaction. A database with a
+newer version than this program knows is refused.
 """
 
 from __future__ import annotations
@@ -33,32 +33,32 @@ from roost.runtime.files.whole_files import write_first, write_whole
 
 _log = logging.getLogger("roost.database")
 
-#: How long the check of a database at the start may take, s; what it has not come to by then is not checked.
+#: Time limit of the check of a database at startup, s; the rest is not checked.
 CHECK_S: Final = 2.0
-#: How long it is checked when SQLite calls it damaged, s, and how often it may be found whole then.
+#: Time limit of the check when SQLite reports damage, s, and how often the result may be that it is intact.
 CONFIRM_S: Final = 30.0
 DOUBTS_MAX: Final = 5
-#: Steps of SQLite's virtual machine between two looks at the clock.
+#: Steps of SQLite's virtual machine between two checks of the clock.
 _CHECK_STEPS: Final = 20_000
-#: How long a server may take to notice that an earlier process has left its lock, s, and how often it is asked.
+#: How long a server may take to release the lock of an earlier process, s, and the interval of attempts.
 LEFT_S: Final = 5.0
 _LOOK_S: Final = 0.05
 _IDENTITY: Final = "identity"
-#: What helps against damage.
-RESTORE: Final = "restore a backup of it (docs/guides/operations.md, Backup)"
+#: The remedy for damage.
+RESTORE: Final = "restore a backup of it (docs/guides/operations.md, Backup and restore)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Schema:
-    """What a database is to have."""
+    """The contents of a database."""
 
-    #: Its own table of names and values.
+    #: Its table of names and values.
     meta: Table
-    #: What brings version n to n + 1; their number is the present version.
+    #: Migrations from version n to n + 1; their number is the current version.
     migrations: Sequence[Callable[[Connection], None]]
-    #: Values that a new database begins with.
+    #: Initial values of a new database.
     first: dict[str, str]
-    #: Of the advisory lock.
+    #: Number of the advisory lock.
     lock: int
     #: The daemon that writes it, for messages.
     writer: str
@@ -66,26 +66,26 @@ class Schema:
 
 @dataclass(slots=True, kw_only=True)
 class Database:
-    """A database that is open, and ours alone."""
+    """An open database, used exclusively by this process."""
 
     engine: Engine
     meta: Table
-    #: How messages name it.
+    #: Its name in messages.
     shown: str
     identity: str
     #: The file that keeps a copy of the identity.
     _known: Path | None
     _lock: IO[str] | Connection | None
-    #: None where the database looks after its own files.
+    #: None if the database manages its own files.
     _guard: Guard | None
-    #: How often since the last transaction SQLite has called the database damaged, and it was whole.
+    #: How often since the last transaction SQLite has reported damage while the database was intact.
     _doubts: int = 0
 
     @classmethod
     def open(cls, url: str, schema: Schema, known: Path | None = None) -> Database:
-        """Open a database: made if there is none, checked and up to date. Raises StoreError.
+        """Open a database, creating it if necessary, and check and migrate it. Raises StoreError.
 
-        `known`: the file that tells which database was used last; that one is not begun anew.
+        `known`: the file that says which database was used last; that one is never created again.
         """
         shown = _shown(url)
         with contextlib.ExitStack() as stack:
@@ -107,7 +107,7 @@ class Database:
                 elif engine.dialect.name == "postgresql":
                     stack.callback(engine.dispose)
                     lock = _lock_within(engine, schema)
-                # Before the files are closed: SQLite's locks are those of the process.
+                # Before the files are closed: SQLite's locks belong to the process.
                 stack.callback(_released, engine, lock)
                 _migrate(engine, schema, shown)
                 identity = _identified(engine, schema.meta, known, shown)
@@ -121,10 +121,10 @@ class Database:
         )
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the database."""
         _released(self.engine, self._lock)
         self._keep_identity()
-        # No descriptor of its files before SQLite is done, and the lock last: both hold others out.
+        # Files are closed only after SQLite is done, and the lock last: both keep others out.
         if self._guard is not None:
             self._guard.close()
         if self._lock is not None:
@@ -132,7 +132,7 @@ class Database:
 
     @contextmanager
     def changing(self) -> Iterator[Connection]:
-        """A transaction that is on disk, in the database's own file, when this ends. Raises StoreError."""
+        """A transaction, which is on disk, in the database's own file, when this returns. Raises StoreError."""
         try:
             if self._guard is not None:
                 self._guard.look()
@@ -140,7 +140,7 @@ class Database:
                 yield connection
             self._doubts = 0
             if self._guard is not None:
-                # It is on disk now: a disk that fails just then does not make it undone.
+                # It is on disk now: a disk failure from here on does not undo it.
                 with contextlib.suppress(OSError):
                     self._guard.grown()
                     self._guard.look()
@@ -149,7 +149,7 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """A connection to read by. Raises StoreError."""
+        """A connection for reading. Raises StoreError."""
         try:
             with self.engine.connect() as connection:
                 yield connection
@@ -157,7 +157,7 @@ class Database:
             raise self._failed(error, "read") from None
 
     def look(self) -> None:
-        """See that the files are those that are open; for any thread. Raises StoreError."""
+        """Check that the files are those that are open; callable from any thread. Raises StoreError."""
         try:
             if self._guard is not None:
                 self._guard.look()
@@ -165,7 +165,7 @@ class Database:
             raise self._failed(error, "read") from None
 
     def verify(self) -> None:
-        """See that the database is whole, as far as that can be told quickly. Raises StoreError."""
+        """Check that the database is intact, as far as that is possible quickly. Raises StoreError."""
         try:
             if self._guard is not None:
                 self._guard.verify()
@@ -175,7 +175,7 @@ class Database:
             raise self._failed(error, "read") from None
 
     def _failed(self, error: Exception, what: str) -> StoreError:
-        """Why the database could not be used; damage is only told where it is certain."""
+        """Why the database could not be used; damage is reported only if it is certain."""
         if isinstance(error, Damaged):
             return self._damaged(str(error))
         why = self._disk_fails() if is_damage(error) else told(error)
@@ -184,9 +184,9 @@ class Database:
         return self._damaged(f"{self.shown}: {told(error)}")
 
     def _disk_fails(self) -> str:
-        """Why a database that SQLite calls damaged is not: it says so, too, when the disk fails while it reads.
+        """Why a database is intact although SQLite reports damage: it also does so when the disk fails during a read.
 
-        "" for damage. What is whole and still cannot be used, again and again, is damaged all the same.
+        "" for damage. An intact database that repeatedly cannot be used counts as damaged.
         """
         self._doubts += 1
         if self._guard is None or self._doubts > DOUBTS_MAX:
@@ -200,16 +200,18 @@ class Database:
             return f"{self.shown}: {error.strerror}"
         except SQLAlchemyError:
             return ""
-        return "its disk failed while it was read" if found == ["ok"] else ""
+        return "its disk failed while it was being read" if found == ["ok"] else ""
 
     def _is_the_same(self) -> None:
-        """See that a server has not got another database under this name. Raises StoreError."""
+        """Check that a server has not replaced the database under this name. Raises StoreError."""
         with self.reading() as connection:
             if meta_value(connection, self.meta, _IDENTITY) != self.identity:
                 raise Damaged(f"{self.shown} was replaced by another one while it was in use")
 
     def _keep_identity(self) -> None:
-        """Write the copy again if it was removed with the database, so that the next start does not begin empty."""
+        """Write the copy again if it was removed with the database, so that the next start does not create an empty
+        one.
+        """
         # If the directory is gone or the disk is full, the damage is still reported.
         with contextlib.suppress(OSError):
             if self._known is not None:
@@ -221,7 +223,7 @@ class Database:
 
 
 def _released(engine: Engine, lock: IO[str] | Connection | None) -> None:
-    """Close all connections, that of the lock among them."""
+    """Close all connections, including that of the lock."""
     if isinstance(lock, Connection):
         lock.close()
     engine.dispose()
@@ -232,7 +234,7 @@ def _copy(identity: str, shown: str) -> str:
 
 
 def _known_identity(known: Path | None, shown: str) -> str:
-    """The identity that the database there had last; "" where none is known, or another place was used."""
+    """The last known identity of the database; "" if there is none, or if another location was used."""
     text = ""
     if known is not None:
         with contextlib.suppress(FileNotFoundError):
@@ -242,31 +244,31 @@ def _known_identity(known: Path | None, shown: str) -> str:
 
 
 def _is_still_there(path: Path, known: Path | None) -> None:
-    """A database that was there before is there. Raises StoreError."""
+    """Check that a known database still exists. Raises StoreError."""
     if not path.exists() and _known_identity(known, str(path)):
         raise StoreError(
-            f"the database {path} is gone, but this pool used it when it last ran; {RESTORE}, or remove {known} "
-            "to begin with an empty one"
+            f"the database {path} is missing, but this pool used it when it last ran; {RESTORE}, or remove "
+            f"{known} to start with an empty one"
         )
 
 
 def _identified(engine: Engine, meta: Table, known: Path | None, shown: str) -> str:
-    """The identity of a database; one that is another than was used last is refused. Raises StoreError."""
+    """The identity of a database; a database other than the last used one is refused. Raises StoreError."""
     before = _known_identity(known, shown)
     with engine.begin() as connection:
         found = meta_value(connection, meta, _IDENTITY)
         if found is None:
             if before:
                 raise StoreError(
-                    f"the database {shown} has lost its contents since this pool used it; {RESTORE}, or remove {known} "
-                    "to go on with what is left"
+                    f"the database {shown} has lost its contents since this pool used it; {RESTORE}, or "
+                    f"remove {known} to continue with what is left"
                 )
             found = secrets.token_hex(8)
             connection.execute(insert(meta), [{"name": _IDENTITY, "value": found}])
     if before and before != found:
         raise StoreError(
-            f"the database {shown} is not the one that this pool used last: put that one back, or remove {known} "
-            "to go on with this one"
+            f"the database {shown} is not the one that this pool last used; put that one back, or remove "
+            f"{known} to continue with this one"
         )
     if known is not None and not before:
         write_whole(known, _copy(found, shown), mode=0o600, sync=True)
@@ -274,21 +276,24 @@ def _identified(engine: Engine, meta: Table, known: Path | None, shown: str) -> 
 
 
 def _guarded(engine: Engine, path: Path, tail: Tail) -> Guard:
-    """Open the files, tell of what the WAL has lost, and check what there is. Raises StoreError."""
+    """Open the files, report what the WAL has lost, and check the rest. Raises StoreError."""
     with engine.connect() as connection:
-        # The first that reads has the WAL read.
+        # The first reader causes the WAL to be read.
         connection.exec_driver_sql("SELECT count(*) FROM sqlite_schema").scalar_one()
         guard = Guard(path)
         try:
             lost = tail.lost(guard)
             if lost:
                 _log.error(
-                    "the last %d pages of %s-wal, the log of its last changes, cannot be used: what was confirmed last "
-                    "in the previous run is lost; compare with your users' event logs, or %s", lost, path, RESTORE,
-                )  # fmt: skip
+                    "the last %d pages of %s-wal, the write-ahead log, are unusable: the last changes "
+                    "confirmed in the previous run are lost; compare with your users' event logs, or %s",
+                    lost,
+                    path,
+                    RESTORE,
+                )
             _check(connection, path)
         except BaseException:
-            # Nothing of SQLite may outlive this in a process that tries again.
+            # No object of SQLite may outlive this in a process that retries.
             engine.dispose()
             guard.close()
             raise
@@ -296,16 +301,16 @@ def _guarded(engine: Engine, path: Path, tail: Tail) -> Guard:
 
 
 def _check(connection: Connection, path: Path) -> None:
-    """Have SQLite look for damage, for a limited time. Raises Damaged."""
+    """Let SQLite check for damage, for a limited time. Raises Damaged."""
     found = _quick_check(connection, CHECK_S)
     if found is None:
-        _log.info("%s was checked for %g s; the rest of it is not checked", path, CHECK_S)
+        _log.info("%s was checked for %g s; the rest was not checked", path, CHECK_S)
     elif found != ["ok"]:
         raise Damaged(f"the database {path} is damaged: {'; '.join(found)}; {RESTORE}")
 
 
 def _quick_check(connection: Connection, limit_s: float) -> list[str] | None:
-    """What SQLite finds wrong, ["ok"] for nothing; None where the time was over before."""
+    """SQLite's findings, ["ok"] for none; None if time ran out before."""
     driver = connection.connection.driver_connection
     assert isinstance(driver, sqlite3.Connection)
     until = time.monotonic() + limit_s
@@ -323,11 +328,14 @@ def _quick_check(connection: Connection, limit_s: float) -> list[str] | None:
 
 
 def _remedy(error: Exception) -> str:
-    """What helps: another URL, a driver, a server that answers, or another file."""
+    """The remedy: another URL, a driver, a running server, or another file."""
     if isinstance(error, ImportError | ArgumentError):
-        return "DATABASE_URL is postgresql+psycopg://USER@HOST/NAME (with psycopg installed), or unset for a file"
+        return (
+            "set DATABASE_URL to postgresql+psycopg://USER@HOST/NAME (with psycopg installed), or leave it unset "
+            "to use a file"
+        )
     if isinstance(error, OperationalError) and "psycopg" in type(error.orig).__module__:
-        return "see that the server runs and admits this user, or correct DATABASE_URL"
+        return "make sure that the server is running and admits this user, or correct DATABASE_URL"
     if is_damage(error):
         return RESTORE
     return f"make it readable and writable, or {RESTORE}"
@@ -340,14 +348,14 @@ def meta_value(connection: Connection, meta: Table, name: str) -> str | None:
 
 
 def told(error: Exception) -> str:
-    """What a driver said, in one line."""
+    """A driver's message on one line."""
     if isinstance(error, OSError):
         return f"{error.filename}: {error.strerror}"
     return str(getattr(error, "orig", None) or error).splitlines()[0]
 
 
 def _shown(url: str) -> str:
-    """A database as people know it: a path, or a URL without its password."""
+    """A database for messages: a path, or a URL without its password."""
     try:
         found = make_url(url)
     except SQLAlchemyError:
@@ -364,12 +372,12 @@ def _lock_beside(path: str) -> IO[str] | None:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         lock.close()
-        raise StoreError(f"{path} is in use: is this pool running already? `roost status` shows it") from None
+        raise StoreError(f"{path} is in use; is this pool already running? `roost status` shows it") from None
     return lock
 
 
 def _lock_within(engine: Engine, schema: Schema) -> Connection:
-    """A lock that the database keeps as long as the connection lives, which is used for nothing else."""
+    """A lock that the database holds as long as the connection lives, which is used for nothing else."""
     connection = engine.connect().execution_options(isolation_level="AUTOCOMMIT")
     until = time.monotonic() + LEFT_S
     while not connection.execute(text("SELECT pg_try_advisory_lock(:lock)"), {"lock": schema.lock}).scalar():
@@ -379,7 +387,7 @@ def _lock_within(engine: Engine, schema: Schema) -> Connection:
     else:
         return connection
     connection.close()
-    raise StoreError(f"the database is in use: is another {schema.writer} running with it?")
+    raise StoreError(f"the database is in use; is another {schema.writer} using it?")
 
 
 def _durable(connection: Any, _record: Any) -> None:
@@ -397,12 +405,14 @@ def _migrate(engine: Engine, schema: Schema, shown: str) -> None:
             version = int(meta_value(connection, meta, "schema") or 0)
     if version > known:
         raise StoreError(
-            f"the database {shown} has schema {version}, this program knows {known}: use the newer Roost that wrote it"
+            f"the database {shown} has schema version {version}, but this program supports versions up to "
+            f"{known}; use the newer Roost that wrote it"
         )
     for number in range(version, known):
         with engine.begin() as connection:
             if engine.dialect.name == "sqlite":
-                # Its driver begins a transaction only before rows are changed: what makes tables would be none.
+                # Its driver begins a transaction only before rows are changed; statements that create tables would run
+                # outside of one.
                 connection.exec_driver_sql("BEGIN IMMEDIATE")
             schema.migrations[number](connection)
             if number == 0:

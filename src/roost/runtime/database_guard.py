@@ -1,16 +1,16 @@
 """Whether a SQLite database on disk is still the one that this process writes: not deleted, replaced or overwritten.
 
-SQLite itself does not notice that: it goes on writing to a file that no longer has a name, and it reads a write-ahead
-log (WAL) through an index in memory. So a queue would confirm jobs that its next start does not find.
+SQLite itself does not notice: it continues to write to a file that no longer has a name, and it reads a write-ahead log
+(WAL) through an index in memory. A queue would thus confirm jobs that its next start does not find.
 
 * `look` compares the files at the database's paths with those that are open: a few microseconds, around every commit.
-* `grown` remembers a checksum of the WAL as this process wrote it, `verify` compares it with the file, and looks at the
-  header of the database. Neither reads the database's body: what is overwritten there is found by SQLite when it reads
-  the page, by the check at the next start, or never before a backup is needed.
-* `Tail` finds out at the start whether SQLite could use the WAL to the end that the last writer had reached.
+* `grown` remembers a checksum of the WAL as this process wrote it, `verify` compares it with the file, and checks the
+  header of the database. Neither reads the database's body: an overwritten page is found by SQLite when it reads the
+  page, by the check at the next start, or not until a backup is needed.
+* `Tail` determines at startup whether SQLite could use the WAL to the end that the last writer had reached.
 
-SQLite's locks belong to the process and to the file: closing any descriptor of the database or of its index would drop
-them. So this module keeps those that it opens until the database is closed.
+SQLite's locks belong to the process and to the file: closing any descriptor of the database or of its index would
+release them. This module therefore keeps its descriptors open until the database is closed.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ from typing import Final, NamedTuple
 
 from sqlalchemy.exc import SQLAlchemyError
 
-#: What every SQLite database begins with.
+#: The first bytes of every SQLite database.
 _MAGIC: Final = b"SQLite format 3\0"
-#: Of the WAL: its header, and what precedes each page.
+#: Sizes in the WAL: its header, and the header of each page.
 _HEADER_BYTES: Final = 32
 _FRAME_BYTES: Final = 24
-#: Of the index: the first copy of its header, where the number of frames and the salts are in it, and where the number
-#: of frames is that are in the database.
+#: Layout of the index: the first copy of its header, with the number of frames, and the position of the
+#: number of frames that are in the database.
 _INDEX_BYTES: Final = 100
-_FRAMES_AT, _SALTS_AT, _DONE_AT = 16, 32, 96
+_FRAMES_AT, _DONE_AT = 16, 96
 _PIECE_BYTES: Final = 1 << 20
-#: What a disk or a file server answers that fails for a while: of the files nothing is known then.
+#: Errors of a disk or a file server that fails temporarily: the state of the files is then unknown.
 _PASSING: Final = frozenset(
     (errno.EIO, errno.ESTALE, errno.ETIMEDOUT, errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE)
 )
-#: SQLite's codes for a file that is damaged or no database.
+#: SQLite's codes for a file that is damaged or not a database.
 _DAMAGED: Final = (11, 26)
 
 
@@ -49,22 +49,21 @@ class StoreError(Exception):
 
 
 class Damaged(StoreError):
-    """The database is damaged, replaced or gone: nothing may be confirmed any more."""
+    """The database is damaged, replaced or gone: nothing may be confirmed from now on."""
 
 
 def is_damage(error: BaseException) -> bool:
-    """Whether an error of the database says that its file is damaged."""
+    """Whether an error of the database means that its file is damaged."""
     original = error.orig if isinstance(error, SQLAlchemyError) and hasattr(error, "orig") else error
     code = getattr(original, "sqlite_errorcode", None)
     return isinstance(code, int) and code & 0xFF in _DAMAGED
 
 
 class _Index(NamedTuple):
-    """The part of the WAL's index that counts."""
+    """The relevant part of the WAL's index."""
 
     frames: int
-    salts: bytes
-    #: Frames that are in the database, too.
+    #: Number of frames that are also in the database.
     done: int
 
 
@@ -72,11 +71,11 @@ def _index(data: bytes) -> _Index | None:
     if len(data) < _INDEX_BYTES:
         return None
     frames, done = (struct.unpack_from("=I", data, at)[0] for at in (_FRAMES_AT, _DONE_AT))
-    return _Index(frames, data[_SALTS_AT : _SALTS_AT + 8], done)
+    return _Index(frames, done)
 
 
 class Tail:
-    """How far the WAL of a database reached when its last writer ended. To be made before the database is opened."""
+    """The extent of a database's WAL when its last writer ended. Create it before the database is opened."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -85,7 +84,9 @@ class Tail:
             self._before = _index(Path(f"{path}-shm").read_bytes()[:_INDEX_BYTES])
 
     def lost(self, guard: Guard) -> int:
-        """Pages that were written and that SQLite did not find; asked once it has read the WAL, before it writes."""
+        """Number of pages that were written and that SQLite did not find; call it after SQLite has read the WAL, before
+        it writes.
+        """
         before = self._before
         if before is None or before.frames <= before.done:
             return 0
@@ -99,29 +100,29 @@ class Guard:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._wal, self._shm = Path(f"{path}-wal"), Path(f"{path}-shm")
-        self._log = f"{self._wal}, the log of its last changes,"
+        self._log = f"{self._wal}, its write-ahead log,"
         self._database = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         self._index_file = -1
         self._own = _identity(os.fstat(self._database))
-        #: Of the WAL: which file it is, its header, and the checksum of its first bytes.
+        #: State of the WAL: the file's identity, its header, and the checksum of its first bytes.
         self._wal_own: tuple[int, int] | None = None
         self._header = b""
         self._size = self._checksum = 0
 
     def close(self) -> None:
-        """Watch no more; to be called when the database is closed."""
+        """Stop watching; call it when the database is closed."""
         for descriptor in (self._database, self._index_file):
             if descriptor >= 0:
                 os.close(descriptor)
         self._database = self._index_file = -1
 
     def frames(self) -> int:
-        """Pages in the WAL, by its index."""
+        """Number of pages in the WAL, according to its index."""
         found = self._read_index()
         return 0 if found is None else found.frames
 
     def read_through(self, limit_s: float) -> None:
-        """Read the files, for a limited time. Raises OSError where their disk fails."""
+        """Read the files, for a limited time. Raises OSError if their disk fails."""
         until = time.monotonic() + limit_s
         descriptors = [self._database]
         with contextlib.ExitStack() as stack:
@@ -134,7 +135,7 @@ class Guard:
                     at += len(piece)
 
     def look(self) -> None:
-        """See that the files are still those that are open. Raises Damaged, and OSError where their disk fails."""
+        """Check that the files are still those that are open. Raises Damaged, and OSError if their disk fails."""
         _same(self._path, self._own, str(self._path))
         if self._wal_own is not None:
             size = _same(self._wal, self._wal_own, self._log)
@@ -142,20 +143,20 @@ class Guard:
                 raise Damaged(f"{self._log} was truncated while it was in use")
 
     def grown(self) -> None:
-        """Take note of what this process has written to the WAL since."""
+        """Record what this process has written to the WAL since."""
         index = self._read_index()
         if index is None:
             return
         try:
             descriptor = os.open(self._wal, os.O_RDONLY | os.O_CLOEXEC)
         except FileNotFoundError:
-            # `look` says so.
+            # `look` reports it.
             return
         try:
             header = os.pread(descriptor, _HEADER_BYTES, 0)
             end = _end(header, index.frames)
             if header != self._header or end < self._size:
-                # The WAL was begun anew, in the same file.
+                # The WAL was restarted, in the same file.
                 self._wal_own = _identity(os.fstat(descriptor))
                 self._header, self._size, self._checksum = header, 0, 0
             self._checksum = _checksum(descriptor, self._size, end, self._checksum)
@@ -164,9 +165,9 @@ class Guard:
             os.close(descriptor)
 
     def verify(self) -> None:
-        """See that the files hold what this process wrote, as far as that can be told quickly.
+        """Check that the files contain what this process wrote, as far as that is possible quickly.
 
-        Raises Damaged, and OSError where their disk fails.
+        Raises Damaged, and OSError if their disk fails.
         """
         self.look()
         head = os.pread(self._database, len(_MAGIC), 0)
@@ -196,22 +197,22 @@ def _identity(found: os.stat_result) -> tuple[int, int]:
 
 
 def _same(path: Path, own: tuple[int, int], called: str) -> int:
-    """The size of the file of that name, if it is the one that is open. Raises Damaged."""
+    """The size of the file with that name, if it is the open one. Raises Damaged."""
     try:
         found = path.stat()
     except FileNotFoundError:
-        raise Damaged(f"{called} is gone") from None
+        raise Damaged(f"{called} is missing") from None
     except OSError as error:
         if error.errno in _PASSING:
             raise
-        raise Damaged(f"{called} is out of reach: {error.strerror}") from None
+        raise Damaged(f"{called} cannot be accessed: {error.strerror}") from None
     if _identity(found) != own:
         raise Damaged(f"{called} was replaced by another file while it was in use")
     return found.st_size
 
 
 def _end(header: bytes, frames: int) -> int:
-    """Where the last frame of a WAL ends, bytes."""
+    """Offset of the end of the last frame of a WAL, bytes."""
     if len(header) < _HEADER_BYTES or not frames:
         return 0
     page = int(struct.unpack_from(">I", header, 8)[0])
@@ -223,7 +224,7 @@ def _checksum(descriptor: int, begin: int, end: int, before: int) -> int:
     while begin < end:
         piece = os.pread(descriptor, min(_PIECE_BYTES, end - begin), begin)
         if not piece:
-            # Shorter than it was: no checksum is that of what is missing.
+            # It is shorter than before, so no checksum can match.
             return -1
         found = zlib.crc32(piece, found)
         begin += len(piece)

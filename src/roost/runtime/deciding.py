@@ -1,8 +1,8 @@
-"""A decision that is made in slices, while questions are answered and what it is about does not change.
+"""Making a decision in slices, while requests are answered and the decision's input does not change.
 
-The matchmaker's cycle reads the table of slots and the queues' demands from its beginning to the delivery of its
-matches. It runs `SLICE_S` at a time. Changes that come meanwhile wait, and are made in the order in which they came
-once the decision is delivered, as if they had arrived after it.
+The negotiator's cycle reads the table of slots and the queues' demands from its beginning to the delivery of its
+matches. It runs `SLICE_S` at a time. Changes that arrive meanwhile wait, and are applied in the order of arrival once
+the decision is delivered, as if they had arrived after it.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ _log = logging.getLogger("roost.central")
 
 Result = TypeVar("Result")
 
-#: How long a decision, or the changes that waited for it, hold up questions, s; one step may take longer.
+#: How long a decision, or the changes that waited for it, may block requests, s; one step may take longer.
 SLICE_S: Final = 0.02
 
 
 class Deciding:
-    """Whether a decision is being made, and the changes that wait for it."""
+    """Whether a decision is in progress, and the changes that wait for it."""
 
     def __init__(self) -> None:
         self.under_way = False
@@ -36,20 +36,20 @@ class Deciding:
         self._over.set()
 
     def change(self, make: Callable[[], None]) -> None:
-        """Make a change: at once, or when the decision that is being made is delivered."""
+        """Apply a change: at once, or when the decision in progress is delivered."""
         if self.under_way:
             self._waiting.append(make)
         else:
             make()
 
     async def over(self) -> None:
-        """Wait until no decision is being made."""
+        """Wait until no decision is in progress."""
         while self.under_way:
             await self._over.wait()
 
     @asynccontextmanager
     async def decision(self) -> AsyncIterator[None]:
-        """Keep what a decision is about as it is. One decision is made at a time."""
+        """Keep the input of a decision unchanged. Only one decision is made at a time."""
         assert not self.under_way
         self.under_way = True
         self._over.clear()
@@ -73,7 +73,7 @@ class Deciding:
 
 
 async def in_slices(steps: Steps[Result]) -> tuple[Result, float]:
-    """The result of steps, and how long they took, s; each step is told how long those before it took."""
+    """The result of steps, and their total duration, s; each step is told how long those before it took."""
     took_s = slice_s = 0.0
     advance: Callable[[], None] = steps.__next__
     while True:

@@ -1,8 +1,8 @@
 """The state directory of a pool on this machine, and how a pool is reached from it.
 
-One directory holds everything: configuration, database, logs, credentials, scratch directories. So several pools live
-side by side, and a pool is moved or thrown away as a directory. It is the one that is named, else ROOST_HOME, else
-``~/.local/state/roost``.
+One directory holds everything: configuration, database, logs, credentials, scratch directories. Several pools can
+therefore run side by side, and a pool is moved or deleted as a directory. The directory is the one that is named,
+otherwise ROOST_HOME, otherwise ``~/.local/state/roost``.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from roost.runtime.bus.settings import BusSettings
+from roost.runtime.bus.settings import BusSettings, proofs_of
 from roost.runtime.files.whole_files import sweep, write_first, write_whole
 from roost.runtime.identity import account_name
 
 if TYPE_CHECKING:
     from roost.config import Config
 
-#: How long a command waits until `run`, removed under a running pool, is there again, s.
+#: How long a command waits for `run` to be recreated if it was removed under a running pool, s.
 RESTORED_S: Final = 10.0
 #: The configuration that a new pool begins with.
 _FIRST_CONFIG: Final = """\
@@ -46,7 +46,7 @@ class Home(NamedTuple):
 
     @classmethod
     def find(cls, given: str | None, environment: Mapping[str, str] = os.environ) -> Home:
-        """The directory that is meant."""
+        """The state directory to use."""
         named = given or environment.get("ROOST_HOME")
         if named:
             return cls(Path(named).expanduser().absolute())
@@ -57,7 +57,7 @@ class Home(NamedTuple):
 
     @property
     def config_file(self) -> Path:
-        """The configuration where no other is named."""
+        """The default configuration file."""
         return self.path / "roost.config"
 
     @property
@@ -72,18 +72,28 @@ class Home(NamedTuple):
 
     @property
     def lock(self) -> Path:
-        """Held by the master of the running pool. Not in `run`, which may be removed under it."""
+        """Held by the master of the running pool. Not in `run`, which may be removed while the pool runs."""
         return self.path / "master.lock"
 
     @property
     def users(self) -> Path:
-        """How each user of the machine reaches a pool of root's."""
+        """How each user of the machine reaches a pool of root."""
         return self.path / "users"
 
     @property
     def web(self) -> Path:
-        """What the web server keeps, and its socket."""
+        """The web server's files and its socket."""
         return self.path / "web"
+
+    @property
+    def member(self) -> Path:
+        """The keys of this machine as a member of a pool of several machines."""
+        return self.path / "member"
+
+    @property
+    def authority(self) -> Path:
+        """The keys of the authority of a pool of several machines, on one of them."""
+        return self.path / "authority"
 
     @property
     def execute(self) -> Path:
@@ -107,11 +117,11 @@ class Home(NamedTuple):
 
     @property
     def cell_common(self) -> Path:
-        """``$SGE_ROOT/$SGE_CELL/common``: files of the pool's cell that programs of Grid Engine's users read."""
+        """``$SGE_ROOT/$SGE_CELL/common``: files of the pool's cell for programs of Grid Engine's users."""
         return self.path / "gridengine" / "default" / "common"
 
     def identity(self, database: str) -> Path:
-        """Which database was used last: not beside it, for it may be removed with all that is there."""
+        """The database used last: not next to it, because it may be removed together with that directory."""
         return self.path / f"{database}.identity"
 
     def make(self) -> None:
@@ -129,11 +139,11 @@ class Home(NamedTuple):
         except OSError as error:
             why = "it is not a directory" if isinstance(error, FileExistsError) else error.strerror
             raise HomeError(
-                f"{error.filename or self.path}: {why}; name another directory with --home or ROOST_HOME"
+                f"{error.filename or self.path}: {why}; use another directory with --home or ROOST_HOME"
             ) from None
 
     def sweep(self) -> None:
-        """Remove files that writers who were killed have left half written."""
+        """Remove incomplete files that killed writers have left."""
         for directory in (
             self.path,
             self.run,
@@ -146,7 +156,7 @@ class Home(NamedTuple):
             sweep(directory)
 
     def note_problem(self, role: str, text: str) -> None:
-        """Leave word for `roost status --daemons` of what keeps a daemon from its work; "" for nothing."""
+        """Save what prevents a daemon from working, for `roost status --daemons`; "" for nothing."""
         path = self.run / f"{role}.problem"
         with contextlib.suppress(OSError):
             if text:
@@ -155,27 +165,27 @@ class Home(NamedTuple):
                 path.unlink(missing_ok=True)
 
     def problem(self, role: str) -> str:
-        """What keeps a daemon from its work; "" for nothing."""
+        """What prevents a daemon from working; "" for nothing."""
         try:
             return (self.run / f"{role}.problem").read_text()
         except OSError:
             return ""
 
     def full(self) -> str:
-        """That its disk has no room for an ordinary user, if that is so; "" otherwise."""
+        """That its disk has no space for an ordinary user, if so; "" otherwise."""
         try:
             disk = os.statvfs(self.path)
         except OSError:
             return ""
-        # File systems without a size of their own have neither blocks nor free ones.
+        # Some file systems have no size: neither blocks nor free ones.
         if disk.f_bavail or not disk.f_blocks:
             return ""
-        return f"the disk of {self.path} is full: nothing can be kept until there is room"
+        return f"the disk of {self.path} is full; nothing can be saved until space is freed"
 
     def note_shortcoming(self, role: str, text: str, about: str) -> None:
-        """Leave word for `roost up` and `roost status --daemons` of what a daemon works without; "" for nothing.
+        """Save what a daemon works without, for `roost up` and `roost status --daemons`; "" for nothing.
 
-        `about`: what it is about, a word; of each matter the last word counts.
+        `about`: the subject, one word; the last call for each subject counts.
         """
         path = self.run / f"{role}.{about}.shortcoming"
         with contextlib.suppress(OSError):
@@ -193,13 +203,13 @@ class Home(NamedTuple):
         return "; ".join(texts)
 
     def forget_shortcomings(self, role: str) -> None:
-        """What an earlier daemon worked without counts no more."""
+        """Clear what an earlier daemon worked without."""
         for path in self.run.glob(f"{role}.*shortcoming"):
             with contextlib.suppress(OSError):
                 path.unlink()
 
     def let_others_to(self, directory: Path) -> None:
-        """Let other users get at what is theirs in a directory of this one; they see no names. Raises OSError."""
+        """Let other users access their own files in a directory of this one; they cannot list names. Raises OSError."""
         for each in (self.path, directory):
             mode = stat.S_IMODE(each.stat().st_mode)
             if mode & 0o011 != 0o011:
@@ -208,8 +218,8 @@ class Home(NamedTuple):
     # -- what is in it -------------------------------------------------------------------------------
 
     def config(self, roots: tuple[str, ...] | None, subsystem: str) -> Config:
-        """The configuration, as a daemon of that name reads it; its errors are in it."""
-        # Commands that ask a running pool read no configuration, and must start at once.
+        """The configuration for a daemon of that name, including its errors."""
+        # Commands that query a running pool read no configuration, and must start at once.
         from roost.config import LoadOptions, load
         from roost.runtime.machine import SystemHost, detected_values
 
@@ -218,22 +228,22 @@ class Home(NamedTuple):
         return load(SystemHost(), LoadOptions(roots=files, subsystem=subsystem, detected=detected))
 
     def secret(self) -> bytes:
-        """What claim ids are made from; made once."""
+        """The secret from which claim ids are made; created once."""
         path = self.run / "secret"
         with contextlib.suppress(FileNotFoundError):
             return bytes.fromhex(path.read_text())
-        # Several daemons start at the same time: all of them have the one that was there first.
+        # Several daemons start at the same time: all of them use the first one created.
         with contextlib.suppress(FileExistsError):
             write_first(path, os.urandom(32).hex(), mode=0o600)
         return bytes.fromhex(path.read_text())
 
     def keep_secret(self, secret: bytes) -> None:
-        """Write it down where it was lost."""
+        """Write the secret again if it was lost."""
         with contextlib.suppress(FileExistsError):
             write_first(self.run / "secret", secret.hex(), mode=0o600)
 
     def contact(self) -> dict[str, Any]:
-        """How the running pool is reached, by who runs it or by another user whom it knows. Raises HomeError."""
+        """How to reach the running pool, as the user who runs it or as another permitted user. Raises HomeError."""
         path = self.run / "contact.json"
         try:
             try:
@@ -243,17 +253,17 @@ class Home(NamedTuple):
                 data = json.loads(path.read_text())
         except PermissionError:
             who = account_name()
-            remedy = f"have ROOST_USERS in its configuration name {who}, or run a pool of your own with --home"
-            raise HomeError(f"the pool in {self.path} is not open to {who}: {remedy}") from None
+            remedy = f"add {who} to ROOST_USERS in its configuration, or run your own pool with --home"
+            raise HomeError(f"{who} may not use the pool in {self.path}: {remedy}") from None
         except FileNotFoundError:
             pid = self.master()
             if pid:
                 raise HomeError(
-                    f"{self.run} was removed while the pool runs, and its master, process {pid}, does not make it "
-                    "again: `roost down` ends the pool, and `roost up` starts it again"
+                    f"{self.run} was removed while the pool was running, and its master, process {pid}, has "
+                    "not recreated it; stop the pool with `roost down` and start it again with `roost up`"
                 ) from None
             raise HomeError(
-                f"no pool runs in {self.path}: start one with `roost up`, or name another by ROOST_HOME"
+                f"no pool is running in {self.path}; start one with `roost up`, or select another with ROOST_HOME"
             ) from None
         except (OSError, ValueError) as error:
             raise HomeError(f"{path}: {error}") from None
@@ -261,7 +271,7 @@ class Home(NamedTuple):
         return data
 
     def _read_again(self, path: Path) -> str:
-        """What is in a file of `run`; one that was removed under a running pool is waited for."""
+        """The contents of a file of `run`; waits if it was removed under a running pool."""
         until: float | None = None
         while True:
             try:
@@ -277,7 +287,7 @@ class Home(NamedTuple):
                 time.sleep(0.1)
 
     def master(self) -> int:
-        """The process that holds the lock of this directory; 0 if there is none, or the system does not tell."""
+        """The process that holds the lock of this directory; 0 if there is none, or if that is unknown."""
         try:
             inode = str(self.lock.stat().st_ino)
             lines = Path("/proc/locks").read_text().splitlines()
@@ -291,7 +301,7 @@ class Home(NamedTuple):
         return 0
 
     def _has_open(self, pid: int) -> bool:
-        """Whether a process has the lock's file open: numbers of files are unique only on one file system."""
+        """Whether a process has the lock's file open: inode numbers are unique only within one file system."""
         try:
             return any(each.samefile(self.lock) for each in Path(f"/proc/{pid}/fd").iterdir() if each.exists())
         except PermissionError:
@@ -310,12 +320,11 @@ class Home(NamedTuple):
         return path
 
     def client(self) -> BusSettings:
-        """The bus as a command uses it. Raises HomeError."""
+        """The bus settings of a command. Raises HomeError."""
         data = self.contact()
         return BusSettings(
             urls=tuple(data["urls"]),
             pool=data["pool"],
             name=data["client"]["name"],
-            user=data["client"]["user"],
-            password=data["client"]["password"],
+            **proofs_of(data["client"]),
         )

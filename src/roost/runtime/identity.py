@@ -1,4 +1,4 @@
-"""The names of this machine, of the account that this process runs as, and of the user who started it."""
+"""The names of this machine, of the account of this process, and of the user who started it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def host_name() -> str:
 
 
 def account_name() -> str:
-    """Whose process this is, by the system's word and not by the environment's."""
+    """The account of this process, according to the system and not to the environment."""
     import pwd
 
     try:
@@ -24,7 +24,7 @@ def account_name() -> str:
 
 
 def user_name() -> str:
-    """The user who runs this program: as the environment says, else the system."""
+    """The user who runs this program: according to the environment, otherwise the system."""
     named = next((name for each in ("LOGNAME", "USER", "LNAME", "USERNAME") if (name := os.environ.get(each))), None)
     if named:
         return named
@@ -36,12 +36,12 @@ def user_name() -> str:
         return str(os.getuid())
 
 
-#: Users whose groups are remembered.
+#: Maximum number of users whose groups are cached.
 _GROUPS_KEPT: Final = 4096
 
 
 def ids_of(user: str) -> tuple[int | None, int | None]:
-    """The numbers of a user and of the user's primary group on this machine; None for a user that is not known."""
+    """The ids of a user and of the user's primary group on this machine; None for an unknown user."""
     import pwd
 
     try:
@@ -53,7 +53,7 @@ def ids_of(user: str) -> tuple[int | None, int | None]:
 
 @lru_cache(maxsize=_GROUPS_KEPT)
 def groups_of(user: str) -> tuple[str, ...]:
-    """The primary group of a user on this machine, as `qsub` gives it to a job; none for a user that is not known."""
+    """The primary group of a user on this machine, as `qsub` sets it for a job; none for an unknown user."""
     import grp
     import pwd
 

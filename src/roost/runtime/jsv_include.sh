@@ -20,9 +20,11 @@ _jsv_has() {
 
 # _jsv_without LIST NAME: the list without the name, in _jsv_found.
 _jsv_without() {
-    _jsv_found=
-    for _jsv_each in $1; do
-        [ "$_jsv_each" = "$2" ] || _jsv_found="$_jsv_found $_jsv_each"
+    # zsh does not split what stands behind `in`.
+    _jsv_found= _jsv_rest="$1 "
+    while [ -n "$_jsv_rest" ]; do
+        _jsv_each=${_jsv_rest%% *} _jsv_rest=${_jsv_rest#* }
+        [ -z "$_jsv_each" ] || [ "$_jsv_each" = "$2" ] || _jsv_found="$_jsv_found $_jsv_each"
     done
 }
 
@@ -103,7 +105,7 @@ jsv_sub_get_param() {
 }
 
 jsv_sub_add_param() {
-    _jsv_new=$2${3:+=$3}
+    _jsv_new="$2${3:+=$3}"
     _jsv_list_of "$1"
     _jsv_part "$2" "$_jsv_new" || _jsv_others="$_jsv_others${_jsv_others:+,}$_jsv_new"
     jsv_set_param "$1" "$_jsv_others"

@@ -1,6 +1,6 @@
-"""Work that is taken up again after an unforeseen failure, where its failing leaves nothing half changed.
+"""Restarting work after an unforeseen failure, if the failure leaves nothing half changed.
 
-Where memory may be half changed, the daemon ends instead and is started again (`role.must_go_on`).
+If memory may be half changed, the daemon exits instead and is restarted (`role.must_go_on`).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import Final
 
-#: Pause before work that failed is taken up again, s; it doubles with each failure up to the longest.
+#: Pause before failed work is restarted, s; it doubles with each failure up to the maximum.
 FIRST_PAUSE_S: Final = 1.0
 LONGEST_PAUSE_S: Final = 300.0
 
@@ -23,9 +23,9 @@ async def keep_going(
     first_s: float = FIRST_PAUSE_S,
     longest_s: float = LONGEST_PAUSE_S,
 ) -> None:
-    """Do some work until it is done; after a failure begin it anew.
+    """Do some work until it is done; restart it after a failure.
 
-    Work that went well for longer than the longest pause counts as recovered: its next failure costs the first pause.
+    Work that ran for longer than the maximum pause counts as recovered: its next failure costs the first pause.
     """
     loop, pause_s = asyncio.get_running_loop(), first_s
     while True:
@@ -35,7 +35,7 @@ async def keep_going(
         except Exception:
             if loop.time() - began > longest_s:
                 pause_s = first_s
-            log.exception("internal error: %s failed; it is taken up again in %g s", name, pause_s)
+            log.exception("internal error: %s failed; it resumes in %g s", name, pause_s)
             await asyncio.sleep(pause_s)
             pause_s = min(pause_s * 2, longest_s)
         else:

@@ -1,6 +1,6 @@
-"""The machine this program runs on, as the configuration room asks for it: files, environment, commands, facts.
+"""The machine that runs this program, as the configuration room's host: files, environment, commands, facts.
 
-Everything here is effect: it reads what is there and decides nothing.
+Everything here is effects: it reads the system and decides nothing.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from roost.runtime.identity import user_name
 STANDARD_FILES = ("/etc/roost/roost.config", "/etc/condor/condor_config", "/usr/local/etc/condor_config")
 #: time that a command whose output is configuration may take
 COMMAND_S = 60.0
-#: names under which open files of this program itself can be read
+#: names under which this program's own open files can be read
 _HANDED_OVER = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
 
 
@@ -30,10 +30,11 @@ class SystemHost:
     """The configuration room's view of the machine this program runs on."""
 
     def read_text(self, path: str) -> str | None:
-        """The text of a regular file, or of a pipe handed to this program; bytes that are not UTF-8 become
-        replacement characters."""
+        """The text of a regular file, or of a pipe passed to this program; bytes that are not UTF-8 become replacement
+        characters.
+        """
         try:
-            # Opening a pipe without a writer would wait for ever.
+            # Opening a pipe without a writer would wait forever.
             if not Path(path).is_file() and not path.startswith(_HANDED_OVER):
                 return None
             with Path(path).open(encoding="utf-8", errors="replace", newline="") as file:
@@ -50,7 +51,7 @@ class SystemHost:
 
     def run_command(self, command: str) -> CommandResult:
         """Run a program with arguments; no shell is involved."""
-        # Seldom needed, and every command that submits would import them.
+        # Rarely needed, and otherwise every command that submits would import them.
         import shlex
         import subprocess
 
@@ -68,7 +69,7 @@ class SystemHost:
         return CommandResult(status=done.returncode, output=done.stdout.decode("utf-8", "replace"))
 
     def write_cache(self, path: str, text: str) -> bool:
-        """Write the file beside its place and rename it there."""
+        """Write the file atomically."""
         try:
             write_whole(Path(path), text)
         except (OSError, ValueError):
@@ -80,13 +81,13 @@ class SystemHost:
         return os.environ
 
     def random_integer(self, low: int, high: int) -> int:
-        """A number from the system's generator."""
+        """A number from the system's random generator."""
         import random
 
         return random.SystemRandom().randint(low, high)
 
     def evaluate(self, expression: str) -> object:
-        """The value of a constant expression, by the real clock."""
+        """The value of a constant expression, using the real clock."""
         return constant_value(expression, WORLD)
 
     def parse_expression(self, expression: str) -> None:
@@ -95,7 +96,7 @@ class SystemHost:
 
 
 def detected_values() -> dict[str, str]:
-    """What is found out about this machine at start."""
+    """Detected facts about this machine."""
     host = socket.gethostname() or "localhost"
     system, machine = os.uname().sysname, os.uname().machine
     release = _distribution()
@@ -143,7 +144,7 @@ def _distribution() -> dict[str, str]:
 
 
 def root_files(given: list[str] | None, environment: Mapping[str, str]) -> tuple[str, ...] | None:
-    """The files to begin with; empty for ONLY_ENV, None when there is none."""
+    """The files to read first; empty for ONLY_ENV, None if there is none."""
     if given:
         return tuple(given)
     for variable in ("ROOST_CONFIG", "CONDOR_CONFIG"):

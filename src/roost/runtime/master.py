@@ -1,10 +1,10 @@
-"""The master of a machine: starts the bus and the daemons, watches them, starts again what dies.
+"""The master of a machine: starts the bus and the daemons, watches them, and restarts them when they die.
 
-It is a plain loop around the system's signals, with no event loop and no connection of its own: what does little breaks
-seldom. It imports all that the daemons need before it forks them, so that they share those pages.
+It is a plain loop around the system's signals, without an event loop or a connection: a simple process rarely fails. It
+imports all modules that the daemons need before it forks them, so that they share those pages.
 
-A daemon that dies is started again, after a pause that grows when it dies quickly. Jobs do not notice: they belong to
-their shepherds. If the master itself is killed, the daemons end too (the kernel tells them), and the next start goes on
+A daemon that dies is restarted, after a pause that grows if it dies quickly. Jobs are unaffected: they belong to their
+shepherds. If the master itself is killed, the daemons end too (the kernel signals them), and the next start resumes
 where they were.
 """
 
@@ -24,13 +24,13 @@ import time
 import traceback
 from collections.abc import Callable
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import IO, TYPE_CHECKING, Any, Final
 
 from roost.base.records import dataclass, field
 from roost.config import Config, ConfigError
-from roost.runtime.bus.client import BusSettings
 from roost.runtime.bus.probe import probe
-from roost.runtime.bus.server import Accounts, NatsServer, ServerFailed, write_private
+from roost.runtime.bus.server import BusAccounts, NatsServer, ServerFailed, write_private
+from roost.runtime.bus.settings import BusError, BusSettings, proofs_of
 from roost.runtime.home import Home, HomeError
 from roost.runtime.identity import host_name, user_name
 from roost.runtime.log_settings import BadLog, hand_over, master_log
@@ -40,11 +40,14 @@ from roost.runtime.processes.shepherd.processes import boot_id, start_of
 from roost.runtime.role import Make, RoleContext, run_role
 from roost.wire.subjects import Role, Subjects
 
+if TYPE_CHECKING:
+    from roost.wire.requests.registrar import Enroll, Enrolled
+
 _log = logging.getLogger("roost.master")
 
-#: How long daemons may take to begin, s.
+#: How long daemons may take to start, s.
 READY_S: Final = 30.0
-#: And until those have read their configuration that cannot be ready, s.
+#: How long daemons that cannot become ready may take to read their configuration, s.
 CONFIGURED_S: Final = 3.0
 
 _SIGNALS: Final = (
@@ -54,18 +57,20 @@ _SIGNALS: Final = (
     signal.SIGHUP,
     signal.SIGQUIT,
     signal.SIGUSR1,
-    #: The time is over.
+    #: Time is up.
     signal.SIGALRM,
 )
-#: How often the master looks whether its directory is still there, s.
+#: Interval at which the master checks whether its directory still exists, s.
 LOOK_S: Final = 2.0
-#: Daemons below which jobs run, also while they are away.
+#: Daemons below which jobs run, even while the daemons are away.
 _WITH_JOBS: Final = ("node", "schedd")
+#: Daemons that have an account at this machine's own server, whether they run or not.
+_DAEMONS: Final = ("central", "schedd", "node")
 
 
 def next_signal(within_s: float) -> signal.Signals | None:
-    """The next signal to the master; None if there is none in that time."""
-    # Not with sigtimedwait: if the process is stopped and goes on after the time, Python returns a made-up signal.
+    """The next signal to the master; None if none arrives in that time."""
+    # Not with sigtimedwait: if the process is stopped and continues after the time-out, Python returns a bogus signal.
     signal.setitimer(signal.ITIMER_REAL, max(within_s, 0.001))
     number = signal.Signals(signal.sigwaitinfo(_SIGNALS).si_signo)
     signal.setitimer(signal.ITIMER_REAL, 0)
@@ -86,17 +91,17 @@ class _Child:
     pid: int = 0
     started_at: float = 0.0
     again_at: float | None = None
-    #: Since it lived long.
+    #: Deaths since it last lived long.
     deaths: int = 0
-    #: Where it says that it is ready; -1 once that has been heard.
+    #: The pipe on which it reports that it is ready; -1 once that has been received.
     reader: int = -1
 
     def begun(self, until: float) -> str:
-        """Wait until it works, is dead, or that time has come; why it refuses its configuration, or ""."""
+        """Wait until it works, is dead, or that time has come; return why it refuses its configuration, or ""."""
         if self.reader < 0:
             return ""
         ready, _, _ = select.select([self.reader], [], [], max(0.0, until - time.monotonic()))
-        # A daemon that died has said nothing; it is started again.
+        # A daemon that died has reported nothing; it is restarted.
         text = os.read(self.reader, 65536) if ready else b""
         self.forget()
         return text[1:].decode(errors="replace")
@@ -116,22 +121,22 @@ class Master:
     roots: tuple[str, ...] | None
     config: Config
     makers: dict[str, Make]
-    #: Called with a line that the user may want to read.
+    #: Called with a line for the user.
     say: Callable[[str], None] = print
     settings: MasterSettings = field(default_factory=MasterSettings)
     children: dict[str, _Child] = field(default_factory=dict)
     _server: NatsServer | None = None
-    _accounts: Accounts | None = None
+    _accounts: BusAccounts | None = None
     _secret: bytes = b""
     _contact: dict[str, Any] = field(default_factory=dict)
-    #: Keys of other users of the machine: name to user and password.
-    _keys: dict[str, tuple[str, str]] = field(default_factory=dict)
+    #: Credentials of other users of the machine, by name.
+    _keys: dict[str, dict[str, str]] = field(default_factory=dict)
     _ending: signal.Signals | None = None
     #: Message servers that this master does not run and cannot reach yet; "" if it reaches them.
     _wanting: str = ""
 
     def run(self, ready: Callable[[str], None] = lambda warning: None) -> int:
-        """Run until told to end; the exit status. Raises HomeError, ServerFailed, DaemonRefused.
+        """Run until ordered to stop; return the exit status. Raises HomeError, ServerFailed, DaemonRefused.
 
         `ready` is called once the daemons work, with "", or with what they wait for.
         """
@@ -163,7 +168,7 @@ class Master:
         return 0
 
     def _log_as(self, config: Config) -> None:
-        """Write MASTER_LOG from now on, if there is one. Raises ConfigError, BadLog."""
+        """Use MASTER_LOG from now on, if set. Raises ConfigError, BadLog."""
         log = master_log(config)
         _log.propagate = False
         _log.setLevel(logging.INFO)
@@ -175,42 +180,14 @@ class Master:
         config, host = self.config, host_name()
         pool = config.get("COLLECTOR_NAME") or config.get("POOL_NAME") or host
         names = {"central": f"central@{host}", "schedd": config.get("SCHEDD_NAME") or host, "node": host}
-        names["web"] = f"web@{host}"
+        names |= {"web": f"web@{host}", "registrar": f"registrar@{host}", "client": user_name()}
         urls = tuple((config.get("NATS_SERVERS") or "").replace(",", " ").split())
-        subjects = Subjects(pool)
-        settings: dict[str, BusSettings] = {}
-        client, users = user_name(), self._users()
-        keys: dict[str, tuple[str, str]]
         if urls:
-            file = config.get("NATS_CREDENTIALS")
-            self._leave_out_web(file)
-            for role in (*(role for role in names if role != "web" or role in self._roles()), "client"):
-                user, password = _credentials(file, role)
-                name = names.get(role, client)
-                settings[role] = BusSettings(urls=urls, pool=pool, name=name, user=user, password=password)
-            keys = {name: _credentials_of_user(file, name) for name in users}
-            self._warn_of_shared_account(settings)
-            self._wanting = probe([(role, settings[role]) for role in self._roles()], file or "")
+            settings, keys = self._at_servers(config.get("NATS_CREDENTIALS"), urls, pool, names)
         else:
-            accounts = self._accounts = Accounts(self.home.run, subjects)
-            kinds = {"central": Role.CENTRAL, "schedd": Role.SCHEDD, "node": Role.NODE, "client": Role.CLIENT}
-            kinds |= {"web": Role.WEB} if "web" in self._roles() else {}
-            made = {role: accounts.account(kind, names.get(role, client)) for role, kind in kinds.items()}
-            accounts.forget_users(users)
-            made_too = {name: accounts.account(Role.USER, name) for name in users}
-            keys = {name: (account.user, account.password) for name, account in made_too.items()}
-            self._server = NatsServer(self.home.run / "nats", accounts)
-            self._server.start()
-            for role, account in made.items():
-                settings[role] = BusSettings(
-                    urls=(self._server.url,),
-                    pool=pool,
-                    name=account.name,
-                    user=account.user,
-                    password=account.password,
-                )
-        roles = self._roles()
-        for role in roles:
+            settings, keys = self._at_own_server(pool, names)
+        names |= {role: each.name for role, each in settings.items()}
+        for role in self._roles():
             context = RoleContext(role=role, name=names[role], home=self.home, roots=self.roots, bus=settings[role])
             self.children[role] = _Child(role, lambda context=context: self._fork(context))  # type: ignore[misc]
         self._contact = self._contact_of(settings["client"], names)
@@ -218,8 +195,85 @@ class Master:
         self._secret = self.home.secret()
         self._write_contact()
 
+    def _at_servers(
+        self, file: str | None, urls: tuple[str, ...], pool: str, names: dict[str, str]
+    ) -> tuple[dict[str, BusSettings], dict[str, dict[str, str]]]:
+        """The settings with which daemons and users of the machine reach the servers of several machines. Raises
+        HomeError, ServerFailed.
+        """
+        users = self._users()
+        if self.home.authority.is_dir():
+            from roost.runtime.registrar.authority import Authority
+
+            authority = Authority(self.home.authority)
+            self._server = NatsServer(self.home.run / "nats", authority.server_text, authority.listen)
+            self._server.start()
+        if self.home.member.is_dir():
+            users = self._signed(users)
+        self._leave_out_web(file)
+        settings: dict[str, BusSettings] = {}
+        for role in (*self._roles(), "client"):
+            name, proofs = _credentials(file, role)
+            settings[role] = BusSettings(urls=urls, pool=pool, name=name or names[role], **proofs)
+        keys = {name: _credentials_of_user(file, name) for name in users}
+        self._warn_of_shared_account(settings)
+        self._wanting = probe([(role, settings[role]) for role in self._roles()], file or "")
+        return settings, keys
+
+    def _at_own_server(
+        self, pool: str, names: dict[str, str]
+    ) -> tuple[dict[str, BusSettings], dict[str, dict[str, str]]]:
+        """The settings with which daemons and users of the machine reach a server that is started now. Raises
+        HomeError, ServerFailed.
+        """
+        if self.home.authority.is_dir():
+            raise HomeError(
+                f"{self.home.authority} makes this machine the server of a pool of several, but NATS_SERVERS is not "
+                f"set; have the configuration include {self.home.member / 'pool.config'}"
+            )
+        users = self._users()
+        accounts = self._accounts = BusAccounts(self.home.run, Subjects(pool))
+        made = {role: accounts.account(Role(role), names[role]) for role in (*_DAEMONS, "client")}
+        if "web" in self._roles():
+            made["web"] = accounts.account(Role.WEB, names["web"])
+        accounts.forget_users(users)
+        made_too = {name: accounts.account(Role.USER, name) for name in users}
+        self._server = NatsServer(self.home.run / "nats", accounts.server_text)
+        self._server.start()
+        settings = {
+            role: BusSettings(
+                urls=(self._server.url,), pool=pool, name=account.name, user=account.user, password=account.password
+            )
+            for role, account in made.items()
+        }
+        return settings, {
+            name: {"user": account.user, "password": account.password} for name, account in made_too.items()
+        }
+
+    def _signed(self, users: list[str]) -> list[str]:
+        """Request keys for the users of this member of a pool; return the users that have one. Raises HomeError."""
+        from roost.runtime.registrar.authority import Authority
+        from roost.runtime.registrar.membership import Membership, NotSigned
+        from roost.runtime.registrar.registry import NotAllowed
+        from roost.runtime.role import superusers
+
+        member = Membership(self.home)
+        sign = member.sign
+        if self.home.authority.is_dir():
+            # Its registrar is started later.
+            authority, administrators = Authority(self.home.authority), superusers(self.config)
+
+            def sign(request: Enroll) -> Enrolled:
+                return authority.enroll(member.machine, request, administrators)
+
+        try:
+            member.have_users(users, sign)
+        except (NotSigned, NotAllowed, BusError) as error:
+            self._tell(f"warning: ROOST_USERS: no keys for new users: {error}")
+        return [name for name in users if name in member.data["users"]]
+
     def _leave_out_web(self, file: str | None) -> None:
-        """Without an account of its own at those servers the web server could ask in no user's name."""
+        """Without its own account at those servers, the web server could not make requests in any user's name."""
         if "web" not in self._roles():
             return
         try:
@@ -227,21 +281,23 @@ class Master:
         except HomeError:
             del self.makers["web"]
             self._tell(
-                f"warning: no web server is started: {file} has no account web, which may make requests in every "
-                "user's name (docs/guides/web.md); WEB_SERVER = false turns this warning off"
+                f"warning: the web server was not started: {file} has no account named web, which must be "
+                "allowed to make requests on behalf of every user (docs/guides/web.md); WEB_SERVER = false "
+                "turns this warning off"
             )
 
     def _warn_of_shared_account(self, settings: dict[str, BusSettings]) -> None:
-        """Say so if the message servers cannot tell the daemons from each other."""
-        users = {each.user for each in settings.values()}
+        """Warn if the message servers cannot distinguish the daemons from each other."""
+        users = {each.token or each.user for each in settings.values()}
         if len(users) == 1 and users != {""}:
             self._tell(
-                f"warning: NATS_CREDENTIALS has one account, {users.pop()}, for all daemons and commands here: "
-                "any of them can speak as any other. See 'Your own message servers' in docs/guides/operations.md"
+                f"warning: NATS_CREDENTIALS has one account, {users.pop()}, for all daemons and commands "
+                "here, so any of them can impersonate any other. See 'Your own message servers' in "
+                "docs/guides/operations.md"
             )
 
     def _roles(self) -> list[str]:
-        """The daemons that DAEMON_LIST names; all of them where it is not set."""
+        """The daemons in DAEMON_LIST; all of them if it is not set."""
         words = {
             "collector": "central",
             "negotiator": "central",
@@ -250,11 +306,12 @@ class Master:
         }
         listed = (self.config.get("DAEMON_LIST") or "").replace(",", " ").lower().split()
         found = list(dict.fromkeys(words[word] for word in listed if word in words)) or ["central", "schedd", "node"]
-        # The page of a pool is where its central manager is.
-        return [*found, "web"] if "central" in found and "web" in self.makers else found
+        # The web page of a pool is on the machine of its central manager.
+        found += ["web"] if "central" in found and "web" in self.makers else []
+        return ["registrar", *found] if self.home.authority.is_dir() else found
 
     def _users(self) -> list[str]:
-        """The other users who may use the pool, without those whom this machine does not know."""
+        """The other users who may use the pool, without those unknown on this machine."""
         if not can_switch_user():
             return []
         found = []
@@ -266,8 +323,10 @@ class Master:
                 self.say(f"ROOST_USERS: {problem}")
         return found
 
-    def _admit(self, users: dict[str, tuple[str, str]], contact: dict[str, Any]) -> None:
-        """Write for each user how to reach the pool, in a file that only that user can read: it proves who they are."""
+    def _admit(self, users: dict[str, dict[str, str]], contact: dict[str, Any]) -> None:
+        """Write for each user how to reach the pool, with the user's credentials, in a file that only that user can
+        read.
+        """
         directory = self.home.users
         if not users and not directory.exists():
             return
@@ -275,20 +334,20 @@ class Master:
         self.home.let_others_to(directory)
         for old in directory.iterdir():
             old.unlink()
-        for name, (user, password) in users.items():
-            client = {"name": name, "user": user, "password": password}
+        for name, proofs in users.items():
+            client = {"name": name, **proofs}
             path = directory / f"{name}.json"
             write_private(path, json.dumps(contact | {"client": client}, indent=1))
             os.chown(path, account_named(name).uid, -1)
             path.chmod(0o400)
 
     def _write_contact(self) -> None:
-        """Leave word of how the pool is reached, for its owner and for its other users."""
+        """Save how to reach the pool, for its owner and for its other users."""
         write_private(self.home.run / "contact.json", json.dumps(self._contact, indent=1))
         self._admit(self._keys, self._contact)
 
     def _restore_run(self) -> None:
-        """Make the directory of the running pool again if it was removed: without it no command finds the pool."""
+        """Recreate the directory of the running pool if it was removed: without it no command finds the pool."""
         contact = self.home.run / "contact.json"
         if contact.exists():
             return
@@ -304,27 +363,29 @@ class Master:
             # Last: commands wait for it.
             self._write_contact()
         except OSError as error:
-            self._tell(f"{error.filename or self.home.run} is gone and cannot be recreated: {error.strerror}")
+            self._tell(f"{error.filename or self.home.run} has been deleted and cannot be recreated: {error.strerror}")
             return
-        self._tell(f"{self.home.run} was removed while the pool ran; recreated. Do not delete it")
+        self._tell(f"{self.home.run} was removed while the pool was running and has been recreated. Do not delete it")
 
     def _restore_directories(self) -> None:
-        """Make directories of the running pool again that were removed; the database has a watch of its own."""
+        """Recreate directories of the running pool that were removed; the database has its own watch."""
         for directory in (self.home.log, self.home.execute, self.home.jobs, self.home.spool):
             if directory.is_dir():
                 continue
             try:
                 directory.mkdir(mode=0o700)
             except OSError as error:
-                self._tell(f"{directory} is gone and cannot be recreated: {error.strerror}")
+                self._tell(f"{directory} has been deleted and cannot be recreated: {error.strerror}")
                 continue
             _reopen_output(self.home.log / "master.log")
-            self._tell(f"{directory} was removed while the pool ran; recreated, its contents are lost")
+            self._tell(
+                f"{directory} was removed while the pool was running and has been recreated; its contents are lost"
+            )
 
     def _contact_of(self, client: BusSettings, names: dict[str, str]) -> dict[str, Any]:
         return {
             "pid": os.getpid(),
-            # Another process may have the number once the master was killed.
+            # Another process may have the number after the master was killed.
             "began": start_of(os.getpid()),
             "boot": boot_id(),
             "pool": client.pool,
@@ -334,13 +395,13 @@ class Master:
             "roles": self._roles(),
             "roots": None if self.roots is None else list(self.roots),
             "uid_domain": self.config.get("UID_DOMAIN") or names["node"],
-            "client": {"name": client.name, "user": client.user, "password": client.password},
+            "client": {"name": client.name, **client.proofs()},
         }
 
     # -- children ------------------------------------------------------------------------------------
 
     def _await_ready(self) -> None:
-        """Wait until all daemons have begun to work. Raises DaemonRefused if one cannot with its configuration."""
+        """Wait until all daemons have started. Raises DaemonRefused if one refuses its configuration."""
         # Without message servers they are not ready, but have read their configuration.
         until = time.monotonic() + (CONFIGURED_S if self._wanting else READY_S)
         for child in self.children.values():
@@ -357,12 +418,12 @@ class Master:
         self._note_pid(child)
 
     def _start_again(self, child: _Child) -> None:
-        """Start one that died; a system that has no room for it now may have some later."""
+        """Restart a dead daemon; if the system has no resources for it now, it may have some later."""
         try:
             self._start(child)
         except OSError as error:
             child.again_at = time.monotonic() + LONGEST_PAUSE_S
-            self._tell(f"{child.role} cannot be started: {error.strerror}; trying again in {LONGEST_PAUSE_S:g} s")
+            self._tell(f"cannot start {child.role}: {error.strerror}; trying again in {LONGEST_PAUSE_S:g} s")
 
     def _note_pid(self, child: _Child) -> None:
         """For people and scripts: nothing depends on it, so a full disk does no harm."""
@@ -374,7 +435,7 @@ class Master:
                 file.unlink(missing_ok=True)
 
     def _tell(self, line: str) -> None:
-        """Say something; a full disk, or a terminal that is gone, does not end the master."""
+        """Print a message; a full disk, or a terminal that is gone, does not end the master."""
         _log.info("%s", line)
         with contextlib.suppress(OSError):
             self.say(line)
@@ -409,7 +470,7 @@ class Master:
         except BaseException:
             traceback.print_exc()
         finally:
-            # Nothing of the master is to be ended by its child.
+            # The child must not close anything of the master's.
             _flush()
             os._exit(status)
 
@@ -441,16 +502,16 @@ class Master:
                 self._ending = number
 
     def _reconfigure(self) -> None:
-        """Take the settings from the configuration as it is now, if it can be read: the daemons say what is wrong."""
+        """Use the settings of the current configuration, if it can be read: the daemons report what is wrong."""
         config = self.home.config(self.roots, "MASTER")
         if not config.errors:
             try:
                 self.settings = master_settings(config)
                 self._log_as(config)
             except BadLog as problem:
-                self._tell(f"the log stays where it was: {problem}")
+                self._tell(f"the log file is unchanged: {problem}")
             except ConfigError:
-                # The daemons say what is wrong.
+                # The daemons report what is wrong.
                 pass
 
     def _reap(self) -> None:
@@ -464,7 +525,7 @@ class Master:
             if self._server is not None and pid == self._server.pid:
                 self._server.gone()
                 if self._ending is None:
-                    self._tell("nats-server ended; starting it again")
+                    self._tell("nats-server exited; restarting it")
                     self._start_server()
                 continue
             for child in self.children.values():
@@ -472,7 +533,7 @@ class Master:
                     self._died(child, status)
 
     def _start_server(self) -> None:
-        """Start the bus again; one that does not start is tried again, for nothing goes without it."""
+        """Restart the bus; if it does not start, that is retried, because nothing works without it."""
         assert self._server is not None
         try:
             self._server.start()
@@ -491,8 +552,8 @@ class Master:
             child.deaths = 0
         pause_s = self.settings.pause_s(child.deaths)
         child.deaths += 1
-        how = f"signal {signal.Signals(-code).name}" if code < 0 else f"status {code}"
-        self._tell(f"{child.role} ended with {how}; starting it again in {pause_s:g} s: see {self._log_of(child.role)}")
+        how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"exited with status {code}"
+        self._tell(f"{child.role} {how}; restarting it in {pause_s:g} s; see {self._log_of(child.role)}")
         child.again_at = time.monotonic() + pause_s
 
     def _log_of(self, role: str) -> Path:
@@ -504,9 +565,9 @@ class Master:
     # -- ending --------------------------------------------------------------------------------------
 
     def _end(self) -> None:
-        """End the machines first, so that the queue hears what becomes of its jobs."""
+        """Stop the machines first, so that the queue learns what happens to its jobs."""
         number = self._ending = self._ending or signal.SIGTERM
-        for roles in (("web",), ("node",), ("schedd",), ("central",)):
+        for roles in (("web",), ("node",), ("schedd",), ("central",), ("registrar",)):
             self._end_some([self.children[role] for role in roles if role in self.children], number)
         if self._server is not None:
             self._server.stop()
@@ -514,14 +575,14 @@ class Master:
     def _end_some(self, children: list[_Child], number: signal.Signals) -> None:
         for child in children:
             if child.again_at is not None and child.role in _WITH_JOBS and number is not signal.SIGUSR1:
-                # It is away, but its jobs are not: it has to come back to end them.
+                # The daemon is down, but its jobs are not: it has to come back to end them.
                 self._start_again(child)
-            # One that has just begun would be killed by the signal, and its jobs would run on.
+            # A daemon that has just started would be killed by the signal, and its jobs would keep running.
             child.begun(time.monotonic() + READY_S)
             if child.pid:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(child.pid, number)
-        # A second request makes haste; the machine's own vacate times count until then, within the time-out.
+        # A second request speeds it up; the machine's own vacate times apply until then, within the time-out.
         graceful = number in (signal.SIGTERM, signal.SIGINT)
         deadline = time.monotonic() + (self.settings.graceful_s if graceful else self.settings.fast_s)
         while any(child.pid for child in children):
@@ -533,14 +594,14 @@ class Master:
             elif late or again:
                 if graceful and late:
                     names = " and ".join(child.role for child in children if child.pid)
-                    self._tell(f"{names} took longer than SHUTDOWN_GRACEFUL_TIMEOUT: ending fast")
+                    self._tell(f"{names} took longer than SHUTDOWN_GRACEFUL_TIMEOUT; shutting down fast")
                 _kill(children, signal.SIGQUIT)
                 deadline = time.monotonic() + self.settings.fast_s if graceful else deadline
                 graceful = False
 
 
 def _kill(children: list[_Child], number: signal.Signals) -> None:
-    """Send a signal to those that are there."""
+    """Send a signal to the running ones."""
     for child in children:
         if child.pid:
             with contextlib.suppress(ProcessLookupError):
@@ -548,7 +609,7 @@ def _kill(children: list[_Child], number: signal.Signals) -> None:
 
 
 def _reopen_output(path: Path) -> None:
-    """Go on in a file of that name where the one that is written to was removed."""
+    """Open a file of the same name if the one being written to was removed."""
     with contextlib.suppress(OSError):
         found = os.fstat(1)
         if stat.S_ISREG(found.st_mode) and not found.st_nlink:
@@ -559,46 +620,52 @@ def _reopen_output(path: Path) -> None:
 
 
 def _flush() -> None:
-    """What was printed goes where it can, and nothing of it twice."""
+    """Flush buffered output where possible, and write nothing twice."""
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError):
             stream.flush()
 
 
 def _output(path: Path, instead: int) -> int:
-    """Where a daemon prints; nowhere, if there is no room for that."""
+    """Where a daemon prints; nowhere, if there is no space for it."""
     try:
         return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     except OSError:
         return instead
 
 
-def _credentials(file: str | None, role: str) -> tuple[str, str]:
-    """User and password of a role for servers that the pool does not run itself. Raises HomeError."""
+def _credentials(file: str | None, role: str) -> tuple[str, dict[str, str]]:
+    """The name of a role, "" for the default, and its credentials. Raises HomeError."""
     if not file:
-        return "", ""
+        return "", {}
     try:
         data = json.loads(Path(file).read_text())
-        found = data.get(role, data)
-        return str(found["user"]), str(found["password"])
+        return _proofs(data.get(role, data), data)
     except OSError as error:
         raise HomeError(f"NATS_CREDENTIALS: {file}: {error.strerror}") from None
     except (ValueError, KeyError, AttributeError, TypeError):
         raise HomeError(
-            f'NATS_CREDENTIALS: {file}: write a JSON object {{"user": …, "password": …}}, or one for each role'
+            f'NATS_CREDENTIALS: {file}: write a JSON object {{"user": …, "password": …}}, or one for each role; there '
+            f"is none for {role}"
         ) from None
 
 
-def _credentials_of_user(file: str | None, name: str) -> tuple[str, str]:
-    """Account of another user of the machine with those servers. Raises HomeError."""
+def _credentials_of_user(file: str | None, name: str) -> dict[str, str]:
+    """The credentials of another user of the machine. Raises HomeError."""
     try:
-        found = json.loads(Path(file or "").read_text())["users"][name]
-        return str(found["user"]), str(found["password"])
+        data = json.loads(Path(file or "").read_text())
+        return _proofs(data["users"][name], data)[1]
     except (OSError, ValueError, KeyError, TypeError):
         raise HomeError(
-            f"ROOST_USERS names {name}: with NATS_SERVERS, NATS_CREDENTIALS has to name a file with an account for "
-            f'each of them, as in {{"users": {{"{name}": {{"user": …, "password": …}}}}}}'
+            f"ROOST_USERS names {name}; with NATS_SERVERS, the file named by NATS_CREDENTIALS must have an account "
+            f'for each of them, as in {{"users": {{"{name}": {{"user": …, "password": …}}}}}}'
         ) from None
+
+
+def _proofs(found: dict[str, Any], data: dict[str, Any]) -> tuple[str, dict[str, str]]:
+    """The name in one entry of a file of credentials, and the credentials. Raises KeyError, TypeError."""
+    authority = {"authority": data["authority"]} if "authority" in data else {}
+    return str(found.get("name", "")), proofs_of(found | authority)
 
 
 def _lock(home: Home) -> IO[str]:
@@ -607,12 +674,14 @@ def _lock(home: Home) -> IO[str]:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         lock.close()
-        raise HomeError(f"a pool runs in {home.path} already: `roost status` shows it, `roost down` ends it") from None
+        raise HomeError(
+            f"a pool is already running in {home.path}; `roost status` shows it, `roost down` stops it"
+        ) from None
     return lock
 
 
 def _end_with(parent: int) -> None:
-    """End this process with its parent (Linux); at once if that is gone already."""
+    """End this process with its parent (Linux); at once if the parent is already gone."""
     with contextlib.suppress(OSError, AttributeError):
         pr_set_pdeathsig = 1
         ctypes.CDLL(None, use_errno=True).prctl(pr_set_pdeathsig, signal.SIGKILL)

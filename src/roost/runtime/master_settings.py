@@ -1,8 +1,8 @@
-"""How a master starts daemons again and ends them: MASTER_BACKOFF_*, MASTER_RECOVER_FACTOR, SHUTDOWN_*_TIMEOUT.
+"""How a master restarts and stops daemons: MASTER_BACKOFF_*, MASTER_RECOVER_FACTOR, SHUTDOWN_*_TIMEOUT.
 
-Where nothing is set, a daemon that died comes back after 0.1 s, and twice as late after each further death, up to 30 s:
-jobs do not notice, and a machine is soon back. A pool that sets one of the MASTER_BACKOFF_* knobs gets HTCondor's
-rule with HTCondor's values for the others: CONSTANT + FACTOR ** n seconds after n deaths, at most CEILING.
+By default, a dead daemon is restarted after 0.1 s, and the pause doubles with each further death, up to 30 s: jobs are
+unaffected, and a machine is back soon. A pool that sets one of the MASTER_BACKOFF_* knobs gets HTCondor's rule with
+HTCondor's defaults for the others: CONSTANT + FACTOR ** n seconds after n deaths, at most CEILING.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from typing import Final
 from roost.base.records import dataclass
 from roost.config import Config
 
-#: Without configuration: the first pause and the longest, s.
+#: Without configuration: the first and the maximum pause, s.
 FIRST_PAUSE_S: Final = 0.1
 LONGEST_PAUSE_S: Final = 30.0
-#: A daemon that has lived so long has recovered, s.
+#: A daemon that has lived this long has recovered, s.
 RECOVERED_S: Final = 60.0
 
 _MASTER: Final = "MASTER"
@@ -33,7 +33,7 @@ class MasterSettings:
     fast_s: float = 300.0
 
     def pause_s(self, deaths: int) -> float:
-        """How long to wait before a daemon is started that died; `deaths` were before this one."""
+        """Pause before a dead daemon is restarted, s; `deaths` were before this one."""
         if self.backoff is None:
             return min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2.0 ** min(deaths, 30))
         constant, factor, ceiling = self.backoff
@@ -44,7 +44,7 @@ class MasterSettings:
 
 
 def master_settings(config: Config) -> MasterSettings:
-    """The settings that a configuration has. Raises ConfigError."""
+    """The settings of a configuration. Raises ConfigError."""
     names = ("MASTER_BACKOFF_CONSTANT", "MASTER_BACKOFF_FACTOR", "MASTER_BACKOFF_CEILING")
     is_set = [config.get(name, subsys=_MASTER) is not None for name in names]
     constant, factor, ceiling = (

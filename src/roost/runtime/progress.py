@@ -1,4 +1,4 @@
-"""How far something has come, and waiting until it has come so far."""
+"""A progress counter, and waiting until it reaches a number."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Progress:
         self._waiting: list[tuple[int, asyncio.Future[None]]] = []
 
     def advance(self, to: int) -> None:
-        """It has come to `to`."""
+        """Advance to `to`."""
         self.at = max(self.at, to)
         due = [each for each in self._waiting if each[0] <= self.at]
         self._waiting = [each for each in self._waiting if each[0] > self.at]
@@ -22,7 +22,7 @@ class Progress:
                 future.set_result(None)
 
     async def reached(self, number: int) -> None:
-        """Wait until it has come to `number`."""
+        """Wait until it reaches `number`."""
         if number > self.at:
             future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._waiting.append((number, future))

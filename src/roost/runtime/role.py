@@ -1,7 +1,7 @@
-"""What all daemons have in common: logs, configuration, the bus, signals, and an orderly end.
+"""The common part of all daemons: logs, configuration, the bus, signals, and an orderly shutdown.
 
-A role is run in a process of its own, which the master has forked. It is told everything that it needs in a
-`RoleContext`, for a role that is started anew must not depend on what has been.
+A role runs in a separate process, forked by the master. It gets everything it needs in a `RoleContext`, because a
+restarted role must not depend on earlier state.
 """
 
 from __future__ import annotations
@@ -34,31 +34,31 @@ from roost.runtime.identity import user_name
 _log = logging.getLogger("roost.role")
 
 
-#: Threads for what waits for disks and file servers. Each user whose files do not answer may hold one or two.
+#: Number of threads for blocking on disks and file servers. Each user whose files do not respond may occupy one or two.
 THREADS: Final = 64
 
 
-class Ending(StrEnum):
-    """How a daemon is to end."""
+class DaemonEnding(StrEnum):
+    """How a daemon must end."""
 
-    #: Jobs go on; the daemon that starts next takes them over.
+    #: Jobs continue; the next daemon takes them over.
     LEAVE = "leave"
-    #: Jobs have to go, with the time that they are due.
+    #: Jobs have to leave, with the time that they are entitled to.
     GRACEFUL = "graceful"
-    #: Jobs have to go at once.
+    #: Jobs have to leave at once.
     FAST = "fast"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoleContext:
-    """What a daemon is told."""
+    """The arguments of a daemon."""
 
     #: "central", "schedd" or "node".
     role: str
     #: Its name in the pool.
     name: str
     home: Home
-    #: Configuration files; None for that of the state directory.
+    #: Configuration files; None for those of the state directory.
     roots: tuple[str, ...] | None
     bus: BusSettings
     clock: Clock = SYSTEM
@@ -68,13 +68,15 @@ class Daemon(Protocol):
     """A daemon within its process."""
 
     async def start(self) -> None:
-        """Begin to work."""
+        """Start working."""
 
     async def reconfigure(self, config: Config) -> Sequence[str] | None:
-        """Work with another configuration from now on; what has to happen before all of it counts, in sentences."""
+        """Use another configuration from now on; return, in sentences, what has to happen before all of it takes
+        effect.
+        """
 
-    async def stop(self, ending: Ending) -> None:
-        """Come to an end."""
+    async def stop(self, ending: DaemonEnding) -> None:
+        """Stop."""
 
 
 #: Makes the daemon of a role.
@@ -86,16 +88,16 @@ class ConfigurationRefused(Exception):
 
 
 class CannotStart(Exception):
-    """The system keeps the daemon from starting, as a failing disk does; the text says with what."""
+    """The system prevents the daemon from starting, for instance because of a failing disk; the text says how."""
 
 
 def run_role(context: RoleContext, make: Make, tell: Callable[[str], None] = lambda text: None) -> int:
-    """Run a daemon until it is told to end; the exit status of its process.
+    """Run a daemon until it is ordered to end; return the exit status of its process.
 
-    `tell` hears "" once the daemon is ready, or why it refuses its configuration.
+    `tell` is called with "" once the daemon is ready, or with why it refuses its configuration.
     """
     set_up_log(context)
-    # What was imported before the fork is never garbage; looking at it would only copy its pages.
+    # What was imported before the fork is never garbage; examining it would only copy its pages.
     gc.freeze()
     try:
         asyncio.run(_run(context, make, tell))
@@ -115,7 +117,7 @@ def run_role(context: RoleContext, make: Make, tell: Callable[[str], None] = lam
 
 
 async def _run(context: RoleContext, make: Make, tell: Callable[[str], None]) -> None:
-    wanted: asyncio.Queue[Ending | None] = asyncio.Queue()
+    wanted: asyncio.Queue[DaemonEnding | None] = asyncio.Queue()
     try:
         config, bus, daemon = await _started(context, make, wanted)
     except OSError as error:
@@ -130,16 +132,18 @@ async def _run(context: RoleContext, make: Make, tell: Callable[[str], None]) ->
             _log_as_configured(context, fresh)
             notes = await daemon.reconfigure(fresh)
             waiting = waits_for_restart(config, fresh)
-            _log.info("read the configuration again%s", f"; a restart is required for {waiting}" if waiting else "")
+            _log.info(
+                "reread the configuration%s", f"; changes to {waiting} take effect after a restart" if waiting else ""
+            )
             _tell_configured(context, "", waiting, notes or ())
         except ConfigurationRefused as problem:
-            _log.error("the configuration stays as it was: %s", problem)
+            _log.error("the configuration is unchanged: %s", problem)
             _tell_configured(context, str(problem))
     stopping = asyncio.create_task(daemon.stop(asked))
     hurry = asyncio.create_task(_hurried(wanted))
     done, _ = await asyncio.wait({stopping, hurry}, return_when=asyncio.FIRST_COMPLETED)
     if stopping not in done:
-        await daemon.stop(Ending.FAST)
+        await daemon.stop(DaemonEnding.FAST)
         stopping.cancel()
     hurry.cancel()
     with contextlib.suppress(asyncio.CancelledError):
@@ -148,7 +152,7 @@ async def _run(context: RoleContext, make: Make, tell: Callable[[str], None]) ->
 
 
 async def _started(
-    context: RoleContext, make: Make, wanted: asyncio.Queue[Ending | None]
+    context: RoleContext, make: Make, wanted: asyncio.Queue[DaemonEnding | None]
 ) -> tuple[Config, Bus, Daemon]:
     """Start the daemon; signals are put into `wanted`. Raises ConfigurationRefused, OSError."""
     config = read_config(context)
@@ -161,10 +165,10 @@ async def _started(
     loop.set_exception_handler(_callback_failed)
     loop.set_default_executor(ThreadPoolExecutor(THREADS, thread_name_prefix="work"))
     for number, ending in (
-        (signal.SIGTERM, Ending.GRACEFUL),
-        (signal.SIGINT, Ending.GRACEFUL),
-        (signal.SIGQUIT, Ending.FAST),
-        (signal.SIGUSR1, Ending.LEAVE),
+        (signal.SIGTERM, DaemonEnding.GRACEFUL),
+        (signal.SIGINT, DaemonEnding.GRACEFUL),
+        (signal.SIGQUIT, DaemonEnding.FAST),
+        (signal.SIGUSR1, DaemonEnding.LEAVE),
         (signal.SIGHUP, None),
     ):
         loop.add_signal_handler(number, wanted.put_nowait, ending)
@@ -173,37 +177,37 @@ async def _started(
 
 
 def must_go_on(task: asyncio.Task[Any]) -> None:
-    """End this process when work fails without which its daemon would be one in name only.
+    """Exit this process when essential work of its daemon fails.
 
-    What is in memory may be half changed, and what is on disk is whole: the master starts the daemon again, and jobs
-    do not notice.
+    The state in memory may be half changed, and that on disk is consistent: the master restarts the daemon, and jobs
+    are unaffected.
     """
     task.add_done_callback(_ended)
 
 
 def _ended(task: asyncio.Task[Any]) -> None:
     if not task.cancelled() and (failure := task.exception()) is not None:
-        _log.critical("internal error: %s failed; the daemon starts again", task.get_name(), exc_info=failure)
+        _log.critical("internal error: %s failed; the daemon restarts", task.get_name(), exc_info=failure)
         give_up()
 
 
 def _callback_failed(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """A timer or another callback failed within a step, so that what is in memory may be half changed."""
+    """Exit after a timer or another callback failed within a step, so that the state in memory may be half changed."""
     if "handle" not in context or not isinstance(context.get("exception"), Exception):
         loop.default_exception_handler(context)
         return
-    _log.critical("internal error: %s; the daemon starts again", context["message"], exc_info=context["exception"])
+    _log.critical("internal error: %s; the daemon restarts", context["message"], exc_info=context["exception"])
     give_up()
 
 
 def give_up() -> NoReturn:
-    """End this process at once, as one that was killed."""
+    """Exit this process at once, as if it had been killed."""
     logging.shutdown()
     os._exit(70)
 
 
 def waits_for_restart(started: Config, fresh: Config) -> list[str]:
-    """What is set otherwise than when a daemon started, and counts only from its next start."""
+    """Settings that have changed since a daemon started, and take effect only at its next start."""
     from roost.config.knob import Reload
     from roost.config.knobs import find
     from roost.startd.layout import layout, resources
@@ -212,7 +216,7 @@ def waits_for_restart(started: Config, fresh: Config) -> list[str]:
     late = [name for name, knob in changed.items() if knob.reload is Reload.RESTART]
     lays_out, divides = (module.__name__.removeprefix("roost.") for module in (layout, resources))
     if any(changed[name].read_by in (lays_out, divides) for name in late):
-        # Slots are not laid out anew with what the machine does not divide yet.
+        # Slots are not laid out again with resources that the machine does not divide yet.
         late += [name for name, knob in changed.items() if knob.read_by == lays_out and name not in late]
     return late
 
@@ -220,7 +224,7 @@ def waits_for_restart(started: Config, fresh: Config) -> list[str]:
 def _tell_configured(
     context: RoleContext, problem: str, waiting: Sequence[str] = (), notes: Sequence[str] = ()
 ) -> None:
-    """Leave a word for `roost reconfig`, which waits for it."""
+    """Leave a message for `roost reconfig`, which waits for it."""
     path = context.home.run / f"{context.role}.configured"
     with contextlib.suppress(OSError):
         told = {
@@ -233,8 +237,8 @@ def _tell_configured(
         write_whole(path, json.dumps(told))
 
 
-async def _hurried(wanted: asyncio.Queue[Ending | None]) -> None:
-    while await wanted.get() is not Ending.FAST:
+async def _hurried(wanted: asyncio.Queue[DaemonEnding | None]) -> None:
+    while await wanted.get() is not DaemonEnding.FAST:
         pass
 
 
@@ -243,7 +247,7 @@ def read_config(context: RoleContext) -> Config:
     from roost.runtime import start_checks
 
     config = context.home.config(context.roots, start_checks.SUBSYSTEMS[context.role])
-    # A policy that cannot be read must not pass for one that says nothing.
+    # A policy that cannot be read must not be treated as an empty one.
     wrong = config.errors or start_checks.errors(config, (context.role,))
     if wrong:
         raise ConfigurationRefused(joined(wrong, config.dropped))
@@ -251,7 +255,7 @@ def read_config(context: RoleContext) -> Config:
 
 
 def _log_as_configured(context: RoleContext, config: Config) -> None:
-    """Log as the configuration says. Raises ConfigurationRefused."""
+    """Apply the configured log settings. Raises ConfigurationRefused."""
     from roost.runtime.log_settings import BadLog, log_as, log_settings
 
     try:
@@ -261,8 +265,9 @@ def _log_as_configured(context: RoleContext, config: Config) -> None:
 
 
 def superusers(config: Config) -> frozenset[str]:
-    """Who may do everything: whom the pool runs as, root, and whom QUEUE_SUPER_USERS or ALLOW_ADMINISTRATOR names,
-    without those whom DENY_ADMINISTRATOR names."""
+    """The users with all permissions: the user who runs the pool, root, and those in QUEUE_SUPER_USERS or
+    ALLOW_ADMINISTRATOR, without those in DENY_ADMINISTRATOR.
+    """
     lists = access(config, config.subsystem)
     names = {user_name(), "root", *config.get_list("QUEUE_SUPER_USERS"), *lists.administrators()}
     return frozenset(name for name in names if not lists.refusal(Level.ADMINISTRATOR, name, administrator=True))

@@ -1,11 +1,11 @@
-"""What keeps daemons from working with a configuration, found by the code with which they read it.
+"""Problems of a configuration that keep daemons from working, found by the code with which they read it.
 
-`problems` is the one list of checks: a daemon goes through those of its role before it starts and at each
-reconfiguration (`roost.runtime.role`); `roost config check`, `roost policy lint` and the lab go through all of them. So
-what a daemon refuses, a check refuses first, with the place.
+`problems` is the single list of checks: a daemon runs those of its role before it starts and at each reconfiguration
+(`roost.runtime.role`); `roost config check`, `roost policy lint` and the lab run all of them. A check therefore refuses
+whatever a daemon would refuse, with the place.
 
-What depends on the machine (whether a directory is there, what a command prints, which database answers) a daemon
-finds out itself when it starts.
+Conditions of the machine (whether a directory exists, what a command prints, which database answers) are checked by a
+daemon itself when it starts.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from roost.startd.layout.resources import inventory_problems
 from roost.startd.slot_ad.ad import host_identity
 from roost.starter.unit_environment import check as check_unit_environment
 
-#: Reads a part of a configuration: what it yields are problems, and so is a ConfigError that it raises.
+#: Reads a part of a configuration: it yields problems, and a ConfigError that it raises is one, too.
 Reader = Callable[[Config], Iterator[Diagnostic]]
 
 _MACHINE: Final = "machine"
@@ -82,32 +82,34 @@ def _slots(config: Config, reading: HostReading) -> Iterator[Diagnostic]:
 
 
 def _readers(role: str, reading: HostReading) -> tuple[Reader, ...]:
-    """What the daemon of a role reads; "master" is one of them."""
+    """The readers of a role's daemon; "master" is one of the roles."""
     found: Mapping[str, tuple[Reader, ...]] = {
         "master": (_master,),
         "central": (_requests, _matchmaker, _defragmenter),
         "schedd": (_requests, _queue, partial(cron_problems, manager=SCHEDD_CRON)),
         "web": (web_problems,),
+        "registrar": (),
         "node": (partial(_slots, reading=reading), partial(cron_problems, manager=STARTD_CRON)),
     }
     return found[role] if role == "master" else (partial(log_problems, role=role), *found[role])
 
 
-#: Role to the daemon in whose view it reads.
+#: Role to the daemon name under which it reads the configuration.
 SUBSYSTEMS: Final = {
     "master": "MASTER",
     "central": "COLLECTOR",
     "schedd": "SCHEDD",
     "node": "STARTD",
     "web": "COLLECTOR",
+    "registrar": "COLLECTOR",
 }
 ROLES: Final = tuple(SUBSYSTEMS)
 
 
 def problems(config: Config, roles: tuple[str, ...] = ROLES, reading: HostReading = ASSUMED) -> list[Diagnostic]:
-    """All that is wrong with a configuration for daemons of these roles, by place.
+    """All problems of a configuration for daemons of these roles, by place.
 
-    `reading`: the machine that is divided into slots; what only a larger one would have counts as a warning.
+    `reading`: the machine that is divided into slots; a problem that a larger one would not have counts as a warning.
     """
     found = check(config)
     return sorted([*found, *further_problems(config, found, roles, reading)], key=by_place)
@@ -116,14 +118,14 @@ def problems(config: Config, roles: tuple[str, ...] = ROLES, reading: HostReadin
 def further_problems(
     config: Config, found: Sequence[Diagnostic], roles: tuple[str, ...] = ROLES, reading: HostReading = ASSUMED
 ) -> list[Diagnostic]:
-    """What daemons find wrong beyond what `roost.config.check` has `found`."""
+    """Problems that daemons find beyond those that `roost.config.check` has `found`."""
     told = {(one.name, one.span) for one in found if one.severity is Severity.ERROR}
     unreadable = any(one.code == Code.BAD_EXPRESSION for one in found)
     further: dict[Diagnostic, None] = {}
     for role in roles:
         seen = replace(config, subsystem=SUBSYSTEMS[role])
         for reader in _readers(role, reading):
-            # A value that cannot be read as what its knob is may stop several readers.
+            # A value of the wrong type may stop several readers.
             further |= dict.fromkeys(one for one in _read(reader, seen, unreadable) if (one.name, one.span) not in told)
     return list(further)
 
@@ -139,5 +141,5 @@ def _read(reader: Reader, config: Config, unreadable: bool) -> Iterator[Diagnost
 
 
 def errors(config: Config, roles: tuple[str, ...] = ROLES, reading: HostReading = ASSUMED) -> list[Diagnostic]:
-    """What of `problems` keeps the daemons from starting."""
+    """The `problems` that keep the daemons from starting."""
     return [one for one in problems(config, roles, reading) if one.severity is Severity.ERROR]

@@ -19,23 +19,27 @@ class WebSettings:
     """See the knobs."""
 
     address: str = "127.0.0.1"
-    #: 0 for one of the system's choosing, which is kept.
+    #: 0 for a port chosen by the system, which is kept.
     port: int = 0
     #: Files of a certificate and its key; None without TLS.
     certificate: Path | None = None
     key: Path | None = None
-    #: What paths begin with behind a proxy; "" for nothing.
+    #: Prefix of paths behind a proxy; "" for none.
     prefix: str = ""
-    #: Other origins than the server's own from which pages are used: those of a proxy.
+    #: Origins of pages besides the server's own: those of a proxy.
     origins: tuple[str, ...] = ()
-    #: How long a login lasts without use, s.
+    #: Expiry of an unused login, s.
     session_s: float = 43_200.0
-    #: Most requests of one person, or of one address without a login, in a minute.
+    #: Maximum number of requests per minute of one person, or of one address without a login.
     requests_per_minute: int = 1_200
+    #: Runs of the lab at a time, how long one may take (s), and how much memory it may have (MB).
+    lab_runs_max: int = 2
+    lab_s: int = 600
+    lab_memory_mb: int = 2048
 
 
 def is_wanted(config: Config) -> bool:
-    """Whether there is to be a web server."""
+    """Whether a web server is configured."""
     return config.get_bool("WEB_SERVER", True)
 
 
@@ -43,9 +47,7 @@ def web_settings(config: Config) -> WebSettings:
     """The settings. Raises ConfigError."""
     prefix = (config.get("WEB_PATH_PREFIX") or "").rstrip("/")
     if not _PREFIX.fullmatch(prefix):
-        raise _wrong(
-            config, "WEB_PATH_PREFIX", f"{prefix} is not the beginning of a path", "Write, for instance, /pool."
-        )
+        raise _wrong(config, "WEB_PATH_PREFIX", f"{prefix} is not a path prefix", "Write, for instance, /pool.")
     address = config.get("WEB_ADDRESS") or "127.0.0.1"
     try:
         is_local = ipaddress.ip_address(address).is_loopback
@@ -59,8 +61,10 @@ def web_settings(config: Config) -> WebSettings:
         given = "WEB_TLS_CERTIFICATE" if certificate else "WEB_TLS_KEY"
         raise _wrong(config, given, f"{missing} is not set", "A certificate and its key are needed together.")
     if not is_local and not certificate:
-        remedy = "Set WEB_TLS_CERTIFICATE and WEB_TLS_KEY, or keep 127.0.0.1 and let a proxy serve other machines."
-        raise _wrong(config, "WEB_ADDRESS", f"{address} can be reached by other machines, and there is no TLS", remedy)
+        remedy = "Set WEB_TLS_CERTIFICATE and WEB_TLS_KEY, or keep 127.0.0.1 and put a TLS proxy in front of it."
+        raise _wrong(
+            config, "WEB_ADDRESS", f"{address} can be reached from other machines, but TLS is not configured", remedy
+        )
     return WebSettings(
         address=address,
         port=config.get_int("WEB_PORT", 0),
@@ -70,11 +74,14 @@ def web_settings(config: Config) -> WebSettings:
         origins=tuple(each.rstrip("/") for each in config.get_list("WEB_ORIGINS")),
         session_s=config.get_float("WEB_SESSION_LIFETIME", 43_200.0),
         requests_per_minute=config.get_int("WEB_REQUESTS_PER_MINUTE", 1_200),
+        lab_runs_max=config.get_int("WEB_LAB_RUNS_MAX", 2),
+        lab_s=config.get_int("WEB_LAB_TIME_MAX", 600),
+        lab_memory_mb=config.get_int("WEB_LAB_MEMORY_MAX", 2048),
     )
 
 
 def web_problems(config: Config) -> Iterator[Diagnostic]:
-    """What is wrong with the settings. Raises ConfigError."""
+    """Problems in the settings. Raises ConfigError."""
     web_settings(config)
     yield from ()
 

@@ -1,6 +1,6 @@
-"""What is to be kept: changes of the queue's durable state, each a frozen value.
+"""Changes of the queue's durable state, each a frozen value.
 
-All changes of one step go to disk together or not at all, and before any message about the step is sent.
+All changes of one step are committed together or not at all, before any message about the step is sent.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, Protocol, TypeAlias
 
-from roost.base.records import dataclass
+from roost.base.fast_records import record
 from roost.classad import ClassAd
 from roost.model.audit import AuditRecord
 from roost.model.cell_accounting import AccountingRecord
@@ -18,7 +18,7 @@ from roost.schedd.identifiers import JobId
 from roost.schedd.status import JobStatus
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class PutCluster:
     """A cluster, new or changed."""
 
@@ -27,11 +27,21 @@ class PutCluster:
     submitted_at: int
     count: int
     ad: ClassAd
-    #: How its jobs differ, as JSON; None where they don't.
+    #: How its jobs differ, as JSON; None if they do not.
     plan: Any = None
+    #: The factory that makes its jobs, as `PutFactory` has it; "" where all are in the queue from the start.
+    factory: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
+class PutFactory:
+    """How far the factory of a cluster has come, as `Factory.read` takes it."""
+
+    cluster: int
+    factory: str
+
+
+@record
 class PutGone:
     """Which jobs of a cluster have left the queue: ranges of numbers."""
 
@@ -39,58 +49,58 @@ class PutGone:
     gone: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class PutTold:
-    """Of which jobs of a cluster the logs know that they were submitted: ranges of numbers; "" for all."""
+    """Which jobs of a cluster have their submission recorded in the event logs: ranges of numbers; "" for all."""
 
     cluster: int
     told: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class DropCluster:
     """All jobs of a cluster have left."""
 
     cluster: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class PutJob:
-    """What has changed in a job since it was submitted, all of it."""
+    """Everything that has changed in a job since it was submitted."""
 
     job: JobId
     status: JobStatus
     attributes: ClassAd
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class DropJob:
-    """A job has left the queue, or is again as it was submitted."""
+    """A job has left the queue, or is back in its submitted state."""
 
     job: JobId
 
 
-#: Most jobs of one `AddHistory`.
+#: Maximum number of jobs of one `AddHistory`.
 TOGETHER_MAX: Final = 10_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class AddHistory:
-    """Jobs that have left the queue: one, or neighbours of one cluster that nothing else sets apart."""
+    """Jobs that have left the queue: one, or consecutive jobs of one cluster that differ in nothing else."""
 
     job: JobId
     owner: str
     status: JobStatus
     ended_at: int
-    #: The job's ad as it was then; of several what has happened to each, chained to nothing.
+    #: The job's final ad; for several jobs, only what has happened to each, without its parents.
     ad: ClassAd
-    #: The cluster that they are of; None where the ad is all that is known.
+    #: The cluster of the jobs; None if only the ad is known.
     cluster: PastCluster | None = None
     #: Number of the last of several; None for one job.
     last: int | None = None
 
     def ads(self) -> Iterator[ClassAd]:
-        """The whole ad of each, in order."""
+        """The whole ad of each job, in order."""
         if self.last is None:
             yield self.ad
             return
@@ -100,17 +110,25 @@ class AddHistory:
 
     @property
     def jobs(self) -> Iterator[JobId]:
-        """All of them, in order."""
+        """All jobs, in order."""
         last = self.job.proc if self.last is None else self.last
         return (JobId(self.job.cluster, proc) for proc in range(self.job.proc, last + 1))
 
 
+@record
+class AddEpoch:
+    """A run of a job is over. This goes to the epoch history only, not to the database."""
+
+    #: The job's ad after the run.
+    ad: ClassAd
+
+
 class PastCluster(Protocol):
-    """What the history needs of a cluster."""
+    """The data of a cluster that the history needs."""
 
     @property
     def owner(self) -> str:
-        """Whose jobs they are."""
+        """The owner of the jobs."""
 
     @property
     def number(self) -> int:
@@ -118,15 +136,15 @@ class PastCluster(Protocol):
 
     @property
     def ad(self) -> ClassAd:
-        """What is equal in all of its jobs."""
+        """The ad that all its jobs have in common."""
 
     @property
     def plan(self) -> Any:
-        """How they differ."""
+        """How the jobs differ."""
 
     @property
     def count(self) -> int:
-        """Jobs that it was submitted with."""
+        """Number of jobs at submission."""
 
     @property
     def submitted_at(self) -> int:
@@ -143,7 +161,7 @@ def whole_ad(cluster: PastCluster, proc: int, own: ClassAd) -> ClassAd:
     return ad
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class PutClaim:
     """A claim that the queue holds."""
 
@@ -151,78 +169,82 @@ class PutClaim:
     node: str
     slot: str
     submitter: str
-    #: The job that runs on it, or is about to, and the name of the run; None and "" while there is none.
+    #: The job that runs on it, or is about to, and the name of the run; None and "" if there is none.
     job: JobId | None
     run: str
-    #: Whether a command wants that job suspended; None while no command has said anything.
+    #: Whether a command wants that job suspended; None if there is no command, or once it is carried out.
     still: bool | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class DropClaim:
     """A claim that the queue no longer holds."""
 
     claim_id: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class AppendLog:
-    """A piece of a user's event log. It is kept until it is known to be in the file."""
+    """A piece of a user's event log. It is kept until it is known to be written to the file."""
 
     path: str
     text: str
-    #: Whose file it is.
+    #: The owner of the file.
     owner: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class PutErrors:
     """All queue instances of the cell that are in the error state, each with the reason."""
 
     errors: Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class PutUsage:
     """Accounts of users of the cell that have changed."""
 
     accounts: Mapping[Owner, Used]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class ClearUsage:
-    """All accounts of users of the cell are forgotten."""
+    """Clear all accounts of users of the cell."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class AddAccounting:
     """A run in a queue instance of the cell is over."""
 
     record: AccountingRecord
+    #: The part that the reporting file did not report at midnight; None if that is all of it.
+    rest: AccountingRecord | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class AddReports:
-    """Something for the reporting file of the cell. It is kept until it is known to be in the file."""
+    """Entries for the reporting file of the cell. They are kept until they are known to be written to the file."""
 
     reports: tuple[Report, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class AddAudit:
-    """A decision for the record. It is kept until the central manager has it."""
+    """A decision for the audit record. It is kept until the central manager has it."""
 
     record: AuditRecord
 
 
 Change: TypeAlias = (
     PutCluster
+    | PutFactory
     | PutGone
     | PutTold
     | DropCluster
     | PutJob
     | DropJob
     | AddHistory
+    | AddEpoch
     | PutClaim
     | DropClaim
     | AppendLog

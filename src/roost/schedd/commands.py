@@ -1,7 +1,7 @@
-"""What users and administrators do to jobs: hold, release, remove, suspend, continue, vacate, edit.
+"""Commands of users and administrators on jobs: hold, release, remove, suspend, continue, vacate, edit.
 
-A command is for several jobs at once, and succeeds or fails for each: the reply counts what was done, and says why the
-rest was not. A user who is not the owner of a job needs to be a superuser.
+A command applies to several jobs at once, and succeeds or fails for each: the reply counts the successes, and gives the
+reason of each failure. A user who is not the owner of a job must be a superuser.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from roost.classad import ClassAd, Expr, ParseError, Syntax, parse_expression
 from roost.classad.ad import MISSING
 from roost.classad.values import fold
 from roost.model.audit import AuditKind, Effect
-from roost.model.cell_requests import ALL_HOLDS, ARRAY_HOLD, ARRAY_PREDECESSORS, HELD, HOLDS
+from roost.model.cell_requests import ALL_HOLDS, ARRAY_HOLD, ARRAY_PREDECESSORS, HELD, HOLDS, TASK
 from roost.model.codes import HoldCode, VacateCode
 from roost.schedd.admission.owned import IMMUTABLE, RECORDED, priority
 from roost.schedd.admission.rules import JOB_CHARS_MAX, size_of
@@ -30,6 +30,7 @@ from roost.schedd.effects import EndRun, Reply
 from roost.schedd.event_log import log
 from roost.schedd.events import Acted, Action
 from roost.schedd.identifiers import JobId
+from roost.schedd.jobs import making
 from roost.schedd.jobs.book import (
     BINDING,
     GROUPS,
@@ -52,10 +53,10 @@ from roost.schedd.runs.outcome import HoldReason, hold, leave_at_last, leave_rem
 from roost.schedd.status import ON_MACHINE, JobStatus
 from roost.schedd.work import Work
 
-#: Why a job was not acted upon: a stable word, which the command puts into a sentence.
+#: Why a command was not applied to a job: a stable identifier, which the command line turns into a sentence.
 ABSENT, _DENIED, _DONE, _WRONG = "not-found", "permission-denied", "already-done", "bad-status"
 _RELEASED_OFTEN: Final = "released-too-often"
-#: Jobs that are looked at in one step of the queue for those that go with a removed one, some 15 ms.
+#: Jobs examined in one step of the queue to find those that are removed with a removed job, some 15 ms.
 FOLLOWERS_A_STEP: Final = 200
 
 _KINDS: Final = {
@@ -69,24 +70,29 @@ _KINDS: Final = {
 
 
 def acted(work: Work, claim_table: ClaimTable, event: Acted) -> None:
-    """Do what was asked for to every job that it can be done to."""
+    """Apply a command to every job to which it can be applied."""
     counts: Counter[str] = Counter()
     results = {}
     done_ruling, denied_ruling = _ruling(event, Effect.DONE), _ruling(event, Effect.REFUSED)
     jobs: Sequence[JobId] = event.jobs
     if event.action is Action.REMOVE and len(jobs) >= FEWEST:
-
-        def may(owner: str) -> bool:
-            return event.superuser or event.user == owner or event.user in claim_table.settings.superusers
-
-        done, jobs = remove_together(work, jobs, _removal(event), done_ruling, may)
+        done, jobs = remove_together(
+            work, jobs, _removal(event), done_ruling, lambda owner: _may(claim_table, event, owner)
+        )
         counts.update({"ok": done} if done else {})
     change = _change(work.book, claim_table, event) if event.action in (Action.EDIT, Action.NOTE) else None
+    for number in event.factories:
+        cluster = work.book.clusters.get(number)
+        if cluster is not None and cluster.factory is not None and _may(claim_table, event, cluster.owner):
+            done = _factory_change(work, cluster, event, change)
+            if done and not cluster.present:
+                # No job of it is counted.
+                counts["ok"] += 1
     for name in jobs:
         job = work.book.find(name)
         if job is None:
             result = ABSENT
-        elif not (event.superuser or event.user == job.owner or event.user in claim_table.settings.superusers):
+        elif not _may(claim_table, event, job.owner):
             result = _DENIED
         else:
             result = _one(work, claim_table, job, event) if change is None else _edit(work, job, change)
@@ -96,6 +102,29 @@ def acted(work: Work, claim_table: ClaimTable, event: Acted) -> None:
         if result:
             results[str(name)] = result
     work.order(Reply(to=event.reply_to, ok=counts["ok"] > 0, data={"counts": dict(counts), "refused": results}))
+
+
+def _may(claim_table: ClaimTable, event: Acted, owner: str) -> bool:
+    """Whether the user of a command may act upon jobs of an owner."""
+    return event.superuser or event.user == owner or event.user in claim_table.settings.superusers
+
+
+def _factory_change(work: Work, cluster: Cluster, event: Acted, change: _Change | None) -> bool:
+    """Do to what makes a cluster's further jobs what is done to its jobs; whether there was anything to do."""
+    match event.action:
+        case Action.HOLD:
+            return making.pause(work, cluster, event.reason or f"via roost hold (by user {event.user})")
+        case Action.RELEASE:
+            return making.resume(work, cluster, event.reason or f"via roost release (by user {event.user})")
+        case Action.REMOVE | Action.REMOVE_AT_ONCE:
+            return making.stop(work, cluster, _removal(event))
+        case Action.EDIT if change is not None and not change.refusal:
+            for proc in list(cluster.procs()):
+                # Jobs that were made since the others were chosen.
+                if not {key for _, key, _, _ in change.cells} <= cluster.job(proc).ad.cells.keys():
+                    _edit(work, cluster.job(proc), change)
+            return making.edit(work, cluster, [(name, cell) for name, _, cell, _ in change.cells])
+    return False
 
 
 def _ruling(event: Acted, effect: Effect) -> Ruling:
@@ -110,7 +139,7 @@ def _ruling(event: Acted, effect: Effect) -> Ruling:
 
 
 def _one(work: Work, claim_table: ClaimTable, job: Job, event: Acted) -> str:
-    """Act upon one job; "" if it was done, else why not."""
+    """Apply a command to one job; "" if successful, otherwise the reason."""
     match event.action:
         case Action.HOLD:
             return _hold(work, claim_table, job, event)
@@ -139,8 +168,8 @@ def _one(work: Work, claim_table: ClaimTable, job: Job, event: Acted) -> str:
             hard, text = event.action is Action.VACATE_FAST, event.reason or "vacated"
             claim = _run_of(claim_table, job)
             if hard and claim is not None and work.now - claim.heard_at > SILENT_ALIVES * claim.alive_s:
-                # The machine does not hear it.
-                text = "rescheduled by command while the machine was not heard of"
+                # The order does not reach the machine.
+                text = "rescheduled by command while the machine was not responding"
                 withdraw(work, claim_table, claim, text, int(VacateCode.USER_VACATE_JOB))
             elif claim is not None:
                 work.order(EndRun.of(claim, "evict", VacateCode.USER_VACATE_JOB, text, hard=hard))
@@ -148,13 +177,13 @@ def _one(work: Work, claim_table: ClaimTable, job: Job, event: Acted) -> str:
 
 
 _HELD: Final = fold(HELD)
-#: A machine is not heard of once so many signs of life had no answer.
+#: A machine counts as silent after this many keepalives without an answer.
 SILENT_ALIVES: Final = 2
 _OF_USERS: Final = (HoldCode.USER_REQUEST, HoldCode.SUBMITTED_ON_HOLD)
 
 
 def holds_of(job: Job) -> str:
-    """The holds of Grid Engine's that a job on hold has: letters of `HOLDS`."""
+    """The Grid Engine holds of a held job: letters of `HOLDS`."""
     return job.text(_HELD) or ("u" if job.ad.get("HoldReasonCode") in _OF_USERS else "")
 
 
@@ -170,11 +199,18 @@ def _release(work: Work, claim_table: ClaimTable, job: Job, event: Acted) -> str
         after = "".join(letter for letter in before if letter not in letters)
         work.set(job, **{HELD: after})
         return "" if after != before else _DONE
-    # A job that has not left its machine yet stays: it runs once at a time.
+    # A job that has not left its machine yet stays held: it never runs twice at once.
     if job.status is not JobStatus.HELD or job.run or is_spooling(job.ad):
         return _WRONG
     held = frozenset(holds_of(job))
-    if isinstance(letters, str):
+    if letters == "":
+        if job.ad.get("HoldReasonCode") in _OF_USERS:
+            return _DONE
+        if held:
+            # It is no longer in the error state, and stays on hold.
+            work.set(job, HoldReason=event.reason, HoldReasonCode=HoldCode.USER_REQUEST, HoldReasonSubCode=0)
+            return ""
+    elif isinstance(letters, str):
         if held.isdisjoint(letters):
             return _DONE
         left = "".join(letter for letter in ALL_HOLDS if letter in held - (set(letters) & set(HOLDS)))
@@ -196,7 +232,7 @@ def _hold(work: Work, claim_table: ClaimTable, job: Job, event: Acted) -> str:
         _hold_by(work, job, "".join(letter for letter in ALL_HOLDS if letter in wanted))
         return ""
     if isinstance(letters, str) and job.status in ON_MACHINE:
-        # It stays there, and is on hold once it waits again.
+        # It stays where it is, and is held once it is idle again.
         before = job.text(_HELD)
         after = "".join(letter for letter in HOLDS if letter in before + letters)
         if after == before:
@@ -253,7 +289,9 @@ def _removal(event: Acted) -> str:
 
 
 def begin_following(work: Work, job: Job) -> None:
-    """Begin to look for the owner's other jobs that are to go with a removed one, by OtherJobRemoveRequirements."""
+    """Begin the search for the owner's other jobs that are removed with a removed one, by
+    OtherJobRemoveRequirements.
+    """
     text = job.text("otherjobremoverequirements")
     if not text:
         return
@@ -266,7 +304,7 @@ def begin_following(work: Work, job: Job) -> None:
 
 
 def follow(work: Work, claim_table: ClaimTable) -> None:
-    """Look at some more jobs, and remove those that are to go with a removed one."""
+    """Examine some more jobs, and remove those that go with a removed one."""
     first, following = next(iter(work.book.following.items()))
     job, work.request = work.book.find(first), following.request
     left = FOLLOWERS_A_STEP if job is not None else 0
@@ -288,28 +326,30 @@ def follow(work: Work, claim_table: ClaimTable) -> None:
 
 
 def _run_of(claim_table: ClaimTable, job: Job) -> HeldClaim | None:
-    """The claim that a job runs on; None where it does not run."""
+    """The claim on which a job runs; None if it does not run."""
     return claim_table.claims.get(job.claim_id) if job.run else None
 
 
 def _stand_still(work: Work, claim_table: ClaimTable, job: Job, still: bool) -> str:
-    """Suspend or continue a job. The claim keeps what is wanted, for the order may be lost (`run_news.agree`)."""
+    """Suspend or continue a job. The claim keeps the target state because the order may be lost (`run_news.agree`)."""
     claim = claim_table.claims.get(job.claim_id)
     if claim is None or job.status not in (JobStatus.RUNNING, JobStatus.SUSPENDED):
         return _WRONG
-    # An order that the machine has not carried out yet can be taken back.
+    # An order that the machine has not carried out yet can be withdrawn.
     before = JobStatus.RUNNING if still else JobStatus.SUSPENDED
-    if job.status is not before and claim.still is not (not still):
+    # In a Grid Engine cell a command is a cause of its own, besides what has suspended the job already.
+    adds = still and not claim.by_command and TASK in job.ad
+    if job.status is not before and claim.still is not (not still) and not adds:
         return _WRONG
-    claim.still = still
+    claim.still = claim.by_command = still
     work.keep(claim)
     stand_still(work, claim)
     return ""
 
 
-#: A change of fewer characters makes no ad too large, unless it is made again and again.
+#: A change of fewer characters makes no ad too large, unless it is made repeatedly.
 _LARGE: Final = 10_000
-#: Names that the queue's files and other systems' readers can hold.
+#: Names that the queue's files and the readers of other systems accept.
 _ATTRIBUTE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*\Z")
 
 
@@ -317,14 +357,14 @@ _ATTRIBUTE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*\Z")
 class _Change:
     """New values of attributes, the same for all jobs of a command."""
 
-    #: Why no job may have them; "" if jobs may.
+    #: Why no job may have them; "" if allowed.
     refusal: str
-    #: The attributes: name, folded name, cell, and how an event log shows it.
+    #: The attributes: name, folded name, cell, and its form in an event log.
     cells: tuple[tuple[str, str, Any, str], ...] = ()
     names: frozenset[str] = frozenset()
-    #: Characters of all of it.
+    #: Total size, characters.
     chars: int = 0
-    #: Whether event logs are told.
+    #: Whether event logs record the change.
     told: bool = True
 
 
@@ -384,18 +424,19 @@ def _edit(work: Work, job: Job, change: _Change) -> str:
             work.plan_start(job)
             names |= {"deferraltime"}
     if waits:
-        # The change may take it to another place in the order.
+        # The change may move it in the order of jobs.
         work.book.edited_idle(job, names)
         work.offer()
     if not names.isdisjoint(BINDING) and job.cluster.bind(job.ad):
         work.book.follow(job.cluster)
+        work.book.make_more(job.cluster)
         work.offer()
         array_holds.look(work, job.cluster, job.id.proc)
     return ""
 
 
 def _unbound(book: Book, job: Job, change: _Change) -> str:
-    """Why the jobs of a cluster may not wait for what they are to wait for; "" if they may."""
+    """Why the jobs of a cluster may not have these dependencies; "" if they may."""
     own = Cluster(job.id.cluster, ClassAd(), None, count=0, owner="", submitted_at=0)
     own.bind(ClassAd({name: cell for name, _, cell, _ in change.cells if not isinstance(cell, Expr)}))
     if fold(ARRAY_PREDECESSORS) in change.names and (why := array_holds.refusal(book, job.ad, own.array_after)):

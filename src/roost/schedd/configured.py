@@ -1,4 +1,4 @@
-"""The settings of a queue as the configuration has them."""
+"""The settings of a queue as configured."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SUPERUSERS = "root, roost"
 def queue_settings(
     config: Config, *, name: str, place: str = "", local_node: str = "", zone: tzinfo = UTC
 ) -> QueueSettings:
-    """The settings of the queue of that name; `local_node` runs the jobs beside it, crontabs are those of `zone`.
+    """The settings of the queue with that name; `local_node` runs its local jobs, crontabs use the time zone `zone`.
 
     `place` is the IP address and port of the message server.
 
@@ -75,14 +75,14 @@ def _limits(config: Config) -> Limits:
 
 
 def _defaults(config: Config) -> dict[str, Expr]:
-    """Limits of what is moved, for jobs that have none of their own."""
+    """Transfer limits for jobs that set none of their own."""
     knobs = {"MaxTransferInputMB": "MAX_TRANSFER_INPUT_MB", "MaxTransferOutputMB": "MAX_TRANSFER_OUTPUT_MB"}
     texts = {name: config.get_expr(knob, subsys=_SUBSYSTEM) or "-1" for name, knob in knobs.items()}
     return {name: parse_expression(text, Syntax.OLD) for name, text in texts.items() if text != "-1"}
 
 
 def _names(config: Config, knob: str) -> frozenset[str]:
-    """Attributes that a list names, folded."""
+    """Attributes in a list, folded."""
     text = config.get(knob, subsys=_SUBSYSTEM) or ""
     return frozenset(fold(word) for word in re.split(r"[,\s]+", text) if word)
 
@@ -93,7 +93,7 @@ def _knobs(policy: SystemPolicy) -> list[str]:
 
 
 def _local_policy(config: Config) -> tuple[LocalPolicy, list[Diagnostic]]:
-    """What may run beside the queue, and what is wrong with what the administrator says of it."""
+    """What may run on the queue's machine, and the problems in that part of the configuration."""
     wrong: list[Diagnostic] = []
 
     def expression(name: str, default: Expr) -> Expr:

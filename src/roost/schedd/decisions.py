@@ -1,7 +1,7 @@
-"""What a queue decided about jobs in one step, for the record.
+"""The decisions about jobs in one step of the queue, for the audit record.
 
-The same decision about many jobs is one record that counts them and names ranges of them; about few it is a record
-each, so that they are found by the job.
+The same decision about many jobs is one record that counts them and names their ranges. About few jobs it is one record
+each, so that it can be found by job.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from roost.model.digests import digest
 from roost.schedd.identifiers import JobId
 from roost.schedd.jobs.ranges import Ranges
 
-#: Jobs of one decision that have a record each.
+#: Maximum number of jobs of one decision that get one record each.
 ALONE_MAX: Final = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ruling:
-    """A decision, whichever job it is about."""
+    """A decision, without the job it is about."""
 
     kind: AuditKind
     effect: Effect = Effect.DONE
     #: The user who ordered it; "" where an expression decided.
     actor: str = ""
-    #: Whose jobs.
+    #: The owner of the jobs.
     user: str = ""
     machine: str = ""
     slot: str = ""
-    #: Knob or attribute that decided, and its expression.
+    #: The deciding knob or attribute, and its expression.
     knob: str = ""
     expression: str = ""
     reason: str = ""
@@ -48,16 +48,18 @@ class Rulings:
         self._jobs: dict[Ruling, list[JobId]] = {}
         #: Cluster to the id of the request that submitted it.
         self._submissions: dict[int, str] = {}
-        #: The decision made last, its user, and its jobs: many jobs in a row have the same.
+        #: The last decision, its user, and its jobs: many jobs in a row have the same.
         self._last: tuple[Ruling, str, list[JobId]] | None = None
 
     def add(self, ruling: Ruling, user: str, job: JobId, submission: str) -> None:
-        """One about a job that competes in the name of `user`, and the id of the request that submitted it."""
+        """Add a decision about a job that competes under the name `user`, with the id of the request that
+        submitted it.
+        """
         self._submissions[job.cluster] = submission
         self._of(ruling, user).append(job)
 
     def add_all(self, ruling: Ruling, user: str, jobs: list[JobId], submission: str) -> None:
-        """One about several jobs of a cluster."""
+        """Add a decision about several jobs of a cluster."""
         self._submissions.update({job.cluster: submission for job in jobs[:1]})
         self._of(ruling, user).extend(jobs)
 
@@ -67,7 +69,7 @@ class Rulings:
         return self._last[2]
 
     def records(self, in_force: InForce, now: float, request: str = "") -> Iterator[AuditRecord]:
-        """All of them; `request` is the id of the request that ordered them, "" where none did."""
+        """All records; `request` is the id of the request that ordered the decisions, "" if there was none."""
         for ruling, jobs in self._jobs.items():
             record = _record(ruling, in_force, now)
             if len(jobs) <= ALONE_MAX:

@@ -1,13 +1,13 @@
-"""What a queue orders, beside keeping its changes: values that are carried out once those changes are on disk.
+"""Effects of a queue besides its changes: values that are carried out once those changes are committed.
 
-The step that they are of names the request that caused them all.
+Their step names the request that caused them all.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from roost.base.records import dataclass, field
+from roost.base.fast_records import field, record
 from roost.classad import ClassAd
 from roost.schedd.identifiers import JobId
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from roost.schedd.claims.held_claims import HeldClaim
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class AskForSlot:
-    """Ask a machine for a slot."""
+    """Request a slot from a machine."""
 
     node: str
     slot: str
@@ -26,17 +26,17 @@ class AskForSlot:
     reply_to: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class GiveBack:
-    """Give a claim back."""
+    """Release a claim."""
 
     node: str
     claim_id: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class StartRun:
-    """Have a job run on a claim."""
+    """Start the run of a job on a claim."""
 
     node: str
     claim_id: str
@@ -44,9 +44,9 @@ class StartRun:
     job_ad: ClassAd
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class EndRun:
-    """Have the run on a claim ended, because the queue wants it."""
+    """End the run on a claim, because the queue wants it."""
 
     node: str
     claim_id: str
@@ -60,7 +60,7 @@ class EndRun:
 
     @classmethod
     def of(cls, claim: HeldClaim, ending: str, code: int, text: str, *, subcode: int = 0, hard: bool = False) -> EndRun:
-        """Have the run that a claim has now ended."""
+        """The order to end the current run of a claim."""
         return cls(
             node=claim.node,
             claim_id=claim.id,
@@ -73,9 +73,9 @@ class EndRun:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class StandStill:
-    """Have the run on a claim stand still, or go on."""
+    """Suspend or resume the run on a claim."""
 
     node: str
     claim_id: str
@@ -83,56 +83,55 @@ class StandStill:
     still: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Taken:
-    """Tell a machine that its reports of the ends of runs need not be sent again."""
+    """Acknowledge a machine's reports of ends of runs, so that they are not sent again."""
 
     node: str
     runs: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class SayAlive:
-    """Tell a machine that the holder of its claims lives, and have it say what it knows of them."""
+    """Send a keepalive for claims to a machine, and ask for its view of them."""
 
     node: str
     claim_ids: tuple[str, ...]
-    #: Comes back with the answer.
+    #: Echoed in the answer.
     serial: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class AskAgain:
-    """Messages may have been lost: ask a machine what became of all claims on it, so that it gives up any other.
+    """Messages may have been lost: ask a machine about all claims on it, so that it gives up any others.
 
     Claim id to run, "" for none.
     """
 
     node: str
     claims: dict[str, str]
-    #: Comes back with the answer.
+    #: Echoed in the answer.
     serial: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class OfferJobs:
-    """Idle jobs have changed: the matchmaker is to be told."""
+    """Idle jobs have changed: send the negotiator a new demand."""
 
-    #: There are only fewer of them: that can wait for other news.
+    #: There are only fewer of them: this can wait for the next demand.
     later: bool = False
-    #: Slots of claims that ended with this, each with the public part of its id: they are about to be
-    #: free, too.
+    #: Slots of claims that ended with this, each with the public part of its id: they are about to be free, too.
     left: tuple[tuple[str, str], ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Decline:
-    """Tell the matchmaker that a slot it gave is not needed."""
+    """Decline a slot that the negotiator assigned."""
 
     claim_id: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Reply:
     """Answer a request."""
 
@@ -144,9 +143,9 @@ class Reply:
     data: Any = field(default=None)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class ForgetFiles:
-    """Remove what the queue keeps of a job, or of neighbours of one cluster: its spooled files."""
+    """Remove the spooled files of a job, or of consecutive jobs of one cluster."""
 
     job: JobId
     #: Number of the last of several; None for one job.

@@ -1,4 +1,4 @@
-"""What can happen to a queue: past facts, each a frozen value. Any may come twice, late or not at all."""
+"""Events of a queue: past facts, each a frozen value. Any may arrive twice, late or not at all."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import TypeAlias
 
-from roost.base.records import dataclass, field
+from roost.base.fast_records import field, record
 from roost.classad import ClassAd
 from roost.model.cell_accounting import TaskUse
 from roost.model.cell_usage import UsageRules
@@ -15,38 +15,38 @@ from roost.schedd.identifiers import JobId
 from roost.schedd.jobs.book import JobSource
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Submitted:
-    """A user hands in jobs: all of them are taken, or none."""
+    """A user submits jobs: all of them are accepted, or none."""
 
     #: Without numbers yet.
     clusters: tuple[JobSource, ...]
     owner: str
     reply_to: str
-    #: The id of the request, by which the logs of all daemons name it; "" for none.
+    #: The id of the request, which appears in the logs of all daemons; "" for none.
     request: str = ""
 
 
 class Action(StrEnum):
-    """What users do to jobs."""
+    """Actions of users on jobs."""
 
     HOLD = "hold"
     RELEASE = "release"
     REMOVE = "remove"
-    #: Out of the queue at once, whatever still runs.
+    #: Out of the queue at once, even if something of it still runs.
     REMOVE_AT_ONCE = "remove-x"
     SUSPEND = "suspend"
     CONTINUE = "continue"
     VACATE = "vacate"
     VACATE_FAST = "vacate-fast"
     EDIT = "edit"
-    #: As `EDIT`, without an entry in the event log: for what changes often.
+    #: As `EDIT`, without an event log entry: for frequent changes.
     NOTE = "note"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Acted:
-    """A user wants something done to jobs."""
+    """A user requests an action on jobs."""
 
     action: Action
     jobs: tuple[JobId, ...]
@@ -59,39 +59,41 @@ class Acted:
     attributes: ClassAd = field(default_factory=ClassAd)
     #: As of `Submitted`.
     request: str = ""
+    #: Clusters that are chosen as a whole, where jobs are still to be made.
+    factories: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class InputSpooled:
-    """All files that a job needs, which was submitted with ``-spool``, have been copied to the queue."""
+    """All files of a job that was submitted with ``-spool`` have been copied to the queue."""
 
     job: JobId
     user: str
     reply_to: str
-    #: The directory that has them, and what is in its top level.
+    #: The directory that has them, and its top-level entries.
     directory: str
     names: tuple[str, ...]
-    #: When the first piece came, epoch s.
+    #: When the first piece arrived, epoch s.
     begun: int
     #: As of `Submitted`.
     request: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class GivenPart:
-    """A further slot of a match for a parallel job."""
+    """An additional slot of a match for a parallel job."""
 
     slot: str
     node: str
     claim_id: str
     slot_ad: ClassAd
-    #: What it is of the job in a Grid Engine cell.
+    #: What it is granted in a Grid Engine cell.
     task: ClassAd
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class MatchGiven:
-    """The matchmaker gives a slot to one of the jobs of an autocluster."""
+    """The negotiator assigns a slot to one of the jobs of an autocluster."""
 
     submitter: str
     autocluster: int
@@ -99,9 +101,9 @@ class MatchGiven:
     node: str
     claim_id: str
     slot_ad: ClassAd
-    #: What the job gets of a Grid Engine cell; None from a matchmaker that has none.
+    #: What the job is granted in a Grid Engine cell; None from a negotiator without one.
     task: ClassAd | None = None
-    #: Further slots of a parallel job, which begins once it has all of them.
+    #: Additional slots of a parallel job, which begins once it has all of them.
     parts: tuple[GivenPart, ...] = ()
 
     @property
@@ -110,15 +112,15 @@ class MatchGiven:
         return (self, *self.parts)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class MatchRefused:
-    """The matchmaker had nothing for an autocluster, and says why."""
+    """The negotiator found no slot for an autocluster, and says why."""
 
     autocluster: int
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class ClaimAnswered:
     """A machine has answered `AskForSlot`."""
 
@@ -126,30 +128,30 @@ class ClaimAnswered:
     asked_id: str
     accepted: bool
     refusal: str = ""
-    #: Of the slot that was claimed, which may have been cut for the request.
+    #: The ad of the claimed slot, which may have been cut for the request.
     claim_id: str = ""
     slot: str = ""
     slot_ad: ClassAd | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class RunRefused:
-    """A machine will not run a job on the claim."""
+    """A machine refuses to run a job on the claim."""
 
     claim_id: str
     run: str
     refusal: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class RunSkipped:
-    """A run was ordered, and is not needed: the job's output is newer than its input (skip_if_dataflow)."""
+    """An ordered run is unnecessary: the job's output is newer than its input (skip_if_dataflow)."""
 
     claim_id: str
     run: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class RunBegan:
     """The job's program runs."""
 
@@ -159,9 +161,9 @@ class RunBegan:
     slot: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class RunStoodStill:
-    """All processes of the job have been stopped, or go on again."""
+    """All processes of the job have been stopped, or continued."""
 
     claim_id: str
     run: str
@@ -170,9 +172,9 @@ class RunStoodStill:
     processes: int = 1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class FilesMoved:
-    """Files of the job are on their way, or have been moved: "input-started", "input-finished", "output-…"."""
+    """A stage of transferring the files of a job: "input-" or "output-" with "queued", "started" or "finished"."""
 
     claim_id: str
     run: str
@@ -180,30 +182,30 @@ class FilesMoved:
     stage: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class JobSaid:
-    """A running job has a line for its event log."""
+    """A running job adds a line to its event log."""
 
     job: JobId
     run: str
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class RunSaved:
     """The job's state has been saved."""
 
     claim_id: str
     run: str
     at: float
-    #: How often in this run.
+    #: Number of times in this run.
     checkpoints: int
     attributes: ClassAd
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class RunMeasured:
-    """What the job uses."""
+    """The usage of the job."""
 
     claim_id: str
     run: str
@@ -211,9 +213,9 @@ class RunMeasured:
     attributes: ClassAd
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class RunEnded:
-    """How a run ended. It is sent until `Taken` is heard."""
+    """A run has ended. The report is repeated until `Taken` arrives."""
 
     node: str
     claim_id: str
@@ -231,111 +233,116 @@ class RunEnded:
     output: str = "none"
     checkpoints: int = 0
     attributes: ClassAd = field(default_factory=ClassAd)
-    #: The claim takes no other job: it is of no use for one.
+    #: The claim accepts no other job: it is not suitable for one.
     closing: bool = False
-    #: Bytes of files that the run left, and that it got.
+    #: Bytes of files that the run sent and received.
     bytes_sent: int = 0
     bytes_received: int = 0
-    #: What slave tasks of a parallel job have used; `attributes` are those of the job's own processes.
+    #: Usage of slave tasks of a parallel job; `attributes` are those of the job's own processes.
     tasks: tuple[TaskUse, ...] = ()
-    #: The id of the request that ordered the end; "" where none did.
+    #: The id of the request that ordered the end; "" for none.
     request: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class ClaimLost:
-    """A claim is over: the machine says so, or has not been heard of for too long."""
+    """A claim is over: the machine says so, or has been silent for too long."""
 
     claim_id: str
     reason: str
     code: int = 0
-    #: The machine has the end of this run on record, and reports it until it is heard; "" for none.
+    #: The run whose end the machine has on record, and reports until that is acknowledged; "" for none.
     reported: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class ClaimsHeard:
-    """What a machine knows of claims: id to the run on it, "" for none; and ids that it does not know."""
+    """A machine's view of claims: id to the run on it, "" for none; and ids that it does not know."""
 
     node: str
     known: dict[str, str]
     unknown: tuple[str, ...] = ()
-    #: Of the question that this answers; 0 if it answers none.
+    #: Number of the question that this answers; 0 if it answers none.
     serial: int = 0
-    #: The machine asks for a sign of life for those that it knows.
+    #: The machine asks for a keepalive for those that it knows.
     renew: bool = False
-    #: How the runs on claims stand: claim id to `Standing`. A claim that is missing may stand in any way.
+    #: The state of the runs on claims: claim id to `RunStanding`. The state of a missing claim is unknown.
     standings: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class LogRefused:
     """An event log cannot be opened, and retrying does not help until a user or an administrator fixes the cause."""
 
     path: str
     owner: str
-    #: The hold that it leads to.
+    #: The resulting hold.
     code: int
     #: errno; 0 for none.
     subcode: int
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class SignificantChanged:
     """Matching depends on these job attributes."""
 
     attributes: tuple[str, ...]
-    #: What tells the pool's policy in force from others, "" for none; None if it was not reported.
+    #: Identifier of the pool policy in force, "" for none; None if it was not reported.
     policy: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class BusCameBack:
-    """The connection to all others was lost for a while, and what was said meanwhile may be lost."""
+    """The connection to the bus was lost for a while, and messages of that time may be lost."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class ErrorsCleared:
-    """Queue instances of the cell are to take jobs again after an error."""
+    """Queue instances of the cell must accept jobs again after an error."""
 
     instances: tuple[str, ...]
-    #: The user who orders it.
+    #: The user who ordered it.
     actor: str
     #: As of `Submitted`.
     request: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class UsageCleared:
-    """What was used of the cell is to be forgotten."""
+    """The usage of the cell must be cleared."""
 
-    #: The user who orders it.
+    #: The user who ordered it.
     actor: str
     #: As of `Submitted`.
     request: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class UsageRuled:
-    """The cell says how usage decays from now on."""
+    """The cell sets how usage decays from now on."""
 
     rules: UsageRules
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
+class DayBegan:
+    """It is midnight at the queue."""
+
+
+@record
 class Ticked:
-    """Time has passed; what is due is done."""
+    """Time has passed; whatever is due is done."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class WentOn:
-    """There is time for more of the look at jobs' policies that is under way."""
+    """There is time to continue the evaluation of job policies in progress."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Started:
-    """The queue has been read from disk, and begins to work."""
+    """The queue has been read from disk, and starts."""
 
     #: The claims that it held.
     claims: tuple[PutClaim, ...] = ()
@@ -365,6 +372,7 @@ Event: TypeAlias = (
     | ErrorsCleared
     | UsageCleared
     | UsageRuled
+    | DayBegan
     | Ticked
     | WentOn
     | Started

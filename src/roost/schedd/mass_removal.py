@@ -1,8 +1,8 @@
-"""Removing many jobs at once that nothing has happened to: one change for all of them, whatever their number.
+"""Removing many jobs at once to which nothing has happened: one change for all of them, whatever their number.
 
-The waiting jobs of a large cluster differ in what they were submitted as, which the cluster's record has, and in
-nothing else. So their end is one record as well: a range of numbers and what the end adds to each ad. What is decided,
-told and kept is what `commands` does job by job; it does so for every job that is left over here.
+The idle jobs of a large cluster differ only in their submitted attributes, which the cluster's record has. Their end is
+therefore also one record: a range of numbers and what the end adds to each ad. Decisions, events and changes are the
+same as those that `commands` makes job by job; it handles every job that is left over here.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from roost.schedd.jobs.job_transitions import On, untouched_row
 from roost.schedd.status import JobStatus
 from roost.schedd.work import Work, log_paths
 
-#: Fewer neighbouring jobs are removed one by one.
+#: A shorter run of consecutive jobs is removed one by one.
 FEWEST: Final = 8
-#: Statuses that jobs have to which nothing has happened.
+#: Statuses of jobs to which nothing has happened.
 _UNTOUCHED: Final = frozenset((JobStatus.IDLE, JobStatus.HELD))
-#: Attributes, folded, for which the jobs of a cluster end each in its own way.
+#: Folded attributes because of which the jobs of a cluster end individually.
 _APART: Final = ("leavejobinqueue", "otherjobremoverequirements", "jobadinformationattrs", "removaltold")
 _IN_WHOSE_NAME: Final = ("accountinggroup", "niceuser")
 _LOGS: Final = ("userlog", "dagmannodeslog")
@@ -35,7 +35,9 @@ _LOGS: Final = ("userlog", "dagmannodeslog")
 def remove_together(
     work: Work, jobs: Iterable[JobId], text: str, ruling: Ruling, may: Callable[[str], bool]
 ) -> tuple[int, list[JobId]]:
-    """Remove those of `jobs` that can be removed together: how many, and the others. `may`: whether of an owner."""
+    """Remove those of `jobs` that can be removed together; return how many, and the others. `may`: whether an owner's
+    jobs may be removed.
+    """
     count, others = 0, []
     for first, last in _neighbours(jobs):
         cluster = work.book.clusters.get(first.cluster)
@@ -60,7 +62,7 @@ def remove_together(
 
 
 def _neighbours(jobs: Iterable[JobId]) -> Iterator[tuple[JobId, int]]:
-    """Runs of jobs of one cluster with numbers that follow each other: the first, and the last one's number."""
+    """Runs of consecutively numbered jobs of one cluster: the first job, and the last one's number."""
     first: JobId | None = None
     last = 0
     for job in jobs:
@@ -75,7 +77,7 @@ def _neighbours(jobs: Iterable[JobId]) -> Iterator[tuple[JobId, int]]:
 
 
 def _ends_alike(work: Work, cluster: Cluster) -> bool:
-    """Whether the end of one waiting job of a cluster is that of any other."""
+    """Whether all idle jobs of a cluster end alike."""
     number = cluster.number
     if number in work.book.recurring or number in work.book.noops or cluster.others:
         return False
@@ -86,7 +88,7 @@ def _ends_alike(work: Work, cluster: Cluster) -> bool:
 
 
 def _runs(cluster: Cluster, first: int, last: int) -> Iterator[tuple[int, int, JobStatus | None]]:
-    """Parts of a range of jobs: begin, end, and the status that they have in common; None for those to do singly."""
+    """Parts of a range of jobs: begin, end, and their common status; None for those to remove singly."""
     begin, common = first, _untouched(cluster, first)
     for proc in range(first + 1, last + 1):
         found = _untouched(cluster, proc)

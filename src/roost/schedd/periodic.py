@@ -1,6 +1,7 @@
-"""What is done as time passes: signs of life to machines, claims not heard of given up, job policy looked at.
+"""Periodic work: keepalives to machines, claims given up after silence, and job policy.
 
-Periodic policy costs nothing for clusters without any of its expressions, unless the administrator has some for all.
+Periodic policy costs nothing for clusters without any of its expressions, unless the administrator has set some for all
+jobs.
 """
 
 from __future__ import annotations
@@ -26,22 +27,22 @@ from roost.schedd.runs.outcome import HoldReason, carry_out, hold, leave_at_last
 from roost.schedd.status import JobStatus
 from roost.schedd.work import Work
 
-#: How long a machine that was asked for a slot may be silent, s. One whose slot gets rid of its job first says so.
+#: How long a machine may be silent after a slot was requested, s. A machine whose slot must first evict a job says so.
 _ANSWER_S: Final = 120.0
-#: How often orders that are not carried out are given again, and machines with claims in doubt are asked, s.
+#: Interval at which unexecuted orders are repeated, and machines are asked about claims in doubt, s.
 ASK_AGAIN_S: Final = 20.0
-#: How long a machine may be silent on what it was just told, s, before it is told or asked again: the word to it or
-#: from it is lost, and a slot is idle until that is noticed.
+#: How long a machine may be silent after a message, s, before the message is repeated: it or its answer was lost, and a
+#: slot is idle until that is noticed.
 QUIET_S: Final = 5.0
-#: How often the time between two askings for the same slot is doubled.
+#: How often the interval between two requests for the same slot is doubled.
 _LESS_OFTEN: Final = 2
-#: A longer time without a tick was a pause of the whole machine, s.
+#: A longer time without a tick means that the whole machine was paused, s.
 _PAUSE_S: Final = 120.0
 #: The lease of a claim whose job is gone, s.
 _LEASE_S: Final = 2400.0
 #: Stages in which a machine is known to hold a claim.
 _HELD: Final = frozenset((Stage.IDLE, Stage.RUNNING))
-#: Statuses whose jobs periodic policy is for.
+#: Statuses of jobs to which periodic policy applies.
 _JUDGED: Final = frozenset(
     (JobStatus.IDLE, JobStatus.RUNNING, JobStatus.SUSPENDED, JobStatus.HELD, JobStatus.TRANSFERRING_OUTPUT,
      JobStatus.COMPLETED)
@@ -49,7 +50,7 @@ _JUDGED: Final = frozenset(
 
 
 class Clock:
-    """When what was done last, epoch s."""
+    """When each kind of work was last done, epoch s."""
 
     __slots__ = ("asked_at", "policy_at", "resume", "round", "ticked_at")
 
@@ -57,14 +58,14 @@ class Clock:
         self.asked_at = now
         self.policy_at = now
         self.ticked_at = now
-        #: The look at all jobs' policies that is under way.
+        #: The evaluation of all jobs' policies in progress.
         self.round: Round | None = None
-        #: Owner to cluster and number of the job at which the next look begins.
+        #: Owner to cluster and number of the job at which the next evaluation begins.
         self.resume: dict[str, tuple[int, int]] = {}
 
 
 def tick(work: Work, claim_table: ClaimTable, clock: Clock) -> None:
-    """Do what is due."""
+    """Do everything that is due."""
     settings = claim_table.settings
     if claim_table.pauses.ended(work.book.clusters, work.now):
         work.offer()
@@ -75,7 +76,7 @@ def tick(work: Work, claim_table: ClaimTable, clock: Clock) -> None:
     clock.ticked_at = work.now
     work.changes.extend(AddAudit(record=each) for each in claim_table.vetoes.due(work.now))
     look(work)
-    _say_alive(work, claim_table)
+    _send_due_keepalives(work, claim_table)
     _ask_the_quiet(work, claim_table)
     if work.now - clock.asked_at >= ASK_AGAIN_S:
         clock.asked_at = work.now
@@ -88,19 +89,19 @@ def tick(work: Work, claim_table: ClaimTable, clock: Clock) -> None:
     go_on(work, claim_table, clock)
 
 
-def _say_alive(work: Work, claim_table: ClaimTable) -> None:
-    """Send the signs of life that are due: each claim has its own interval."""
+def _send_due_keepalives(work: Work, claim_table: ClaimTable) -> None:
+    """Send the keepalives that are due: each claim has its own interval."""
     held = (each for each in claim_table.claims.values() if each.stage in _HELD)
-    _say_alive_of(work, claim_table, [each for each in held if work.now - each.alive_at >= each.alive_s])
+    _keep_alive(work, claim_table, [each for each in held if work.now - each.alive_at >= each.alive_s])
 
 
 def answer_alive(work: Work, claim_table: ClaimTable, event: ClaimsHeard) -> None:
-    """A machine asks for signs of life before leases end."""
+    """Answer a machine that asks for keepalives before leases expire."""
     known = (claim_table.claims.get(claim_id) for claim_id in event.known)
-    _say_alive_of(work, claim_table, [each for each in known if each is not None and each.stage in _HELD])
+    _keep_alive(work, claim_table, [each for each in known if each is not None and each.stage in _HELD])
 
 
-def _say_alive_of(work: Work, claim_table: ClaimTable, claims: list[HeldClaim]) -> None:
+def _keep_alive(work: Work, claim_table: ClaimTable, claims: list[HeldClaim]) -> None:
     nodes: dict[str, list[str]] = {}
     for claim in claims:
         claim.alive_at = work.now
@@ -113,7 +114,7 @@ def _say_alive_of(work: Work, claim_table: ClaimTable, claims: list[HeldClaim]) 
 
 
 def _ask_again(work: Work, claim_table: ClaimTable) -> None:
-    """Say again what machines have not answered: any message may be lost."""
+    """Repeat what machines have not answered: any message may be lost."""
     claims = claim_table.claims.values()
     ask_about_claims(work, claim_table, {claim.node for claim in claims if claim.stage is Stage.UNSURE})
     for claim in claims:
@@ -121,9 +122,9 @@ def _ask_again(work: Work, claim_table: ClaimTable) -> None:
 
 
 def _ask_the_quiet(work: Work, claim_table: ClaimTable) -> None:
-    """Ask machines that have not answered to the asking for a slot or the start of a run."""
+    """Ask machines that have not answered a request for a slot or the start of a run."""
     claims = list(claim_table.claims.values())
-    _say_alive_of(
+    _keep_alive(
         work,
         claim_table,
         [
@@ -133,17 +134,17 @@ def _ask_the_quiet(work: Work, claim_table: ClaimTable) -> None:
         ],
     )
     for claim in claims:
-        # The machine may have granted it, and tell so again and again: it is the answer that is missing.
-        # One whose slot has first to get rid of its job may take long, and is asked less and less often.
+        # The machine may have granted the slot, and its repeated answers may be lost. A machine whose slot must first
+        # evict a job may take long, and is asked less and less often.
         patience_s = QUIET_S * 2 ** min(claim.askings - 1, _LESS_OFTEN)
         if claim.stage is Stage.ASKED and work.now - claim.asked_at >= patience_s:
             _ask_for_slot_again(work, claim_table, claim)
 
 
 def _ask_for_slot_again(work: Work, claim_table: ClaimTable, claim: HeldClaim) -> None:
-    """Repeat a request; one whose job does not want the slot any more is withdrawn.
+    """Repeat a request, or withdraw it if its job no longer wants the slot.
 
-    The request may wait for another job to leave, which is spared if the withdrawal arrives in time.
+    The request may be waiting for another job to leave, which is spared if the withdrawal arrives in time.
     """
     job = None if claim.job is None else work.book.find(claim.job)
     if job is not None and job.status is JobStatus.IDLE:
@@ -153,13 +154,13 @@ def _ask_for_slot_again(work: Work, claim_table: ClaimTable, claim: HeldClaim) -
 
 
 def withdraw(work: Work, claim_table: ClaimTable, claim: HeldClaim, reason: str, code: int = 0) -> None:
-    """Give up a claim, and tell the machine so in case that it hears."""
+    """Give up a claim, and notify the machine in case it receives messages."""
     claim_lost(work, claim_table, ClaimLost(claim_id=claim.id, reason=reason, code=code))
     work.order(GiveBack(node=claim.node, claim_id=claim.id))
 
 
 def ask_about_claims(work: Work, claim_table: ClaimTable, nodes: Iterable[str]) -> None:
-    """Ask machines what became of the claims on them; they give up all that are not named."""
+    """Ask machines about the claims on them; they give up all claims that are not named."""
     claim_table.asks += 1
     known = claim_table.by_node()
     for node in sorted(nodes):
@@ -167,7 +168,7 @@ def ask_about_claims(work: Work, claim_table: ClaimTable, nodes: Iterable[str]) 
 
 
 def bus_came_back(work: Work, claim_table: ClaimTable) -> None:
-    """Anything said to or by machines lately may be lost."""
+    """Note that recent messages to or from machines may be lost."""
     for claim in list(claim_table.claims.values()):
         if claim.stage is Stage.ASKED:
             _ask_for_slot_again(work, claim_table, claim)
@@ -177,33 +178,33 @@ def bus_came_back(work: Work, claim_table: ClaimTable) -> None:
 
 
 def _give_up(work: Work, claim_table: ClaimTable) -> None:
-    """Claims of machines that are not heard of any more."""
+    """Give up claims of machines that have fallen silent."""
     for claim in list(claim_table.claims.values()):
         silent_s = work.now - claim.heard_at
         if claim.stage is Stage.ASKED:
             if silent_s > _ANSWER_S:
                 withdraw(work, claim_table, claim, "the machine does not answer")
             elif claim.gang is not None and work.now - claim.wanted_at > ASK_AGAIN_S:
-                # Other machines may have granted theirs, which stand idle meanwhile.
+                # Other machines may have granted theirs, which are idle meanwhile.
                 withdraw(work, claim_table, claim, "not all slots of the parallel job were granted in time")
             elif work.now - claim.wanted_at > claim_table.settings.request_timeout_s:
                 withdraw(work, claim_table, claim, "the slot was not free within REQUEST_CLAIM_TIMEOUT")
         elif claim.stage is Stage.OVER:
-            # It went with another one of its job.
+            # It was given up together with another claim of its job.
             continue
         elif claim.stage is Stage.IDLE:
             if claim.idle_since is not None and work.now - claim.idle_since > ASK_AGAIN_S:
                 give_back(work, claim_table, claim)
         elif silent_s > 0 and silent_s > _lease_s(work, claim_table, claim):
             code = int(VacateCode.RECONNECT_FAILED)
-            withdraw(work, claim_table, claim, "the machine has not been heard of", code)
+            withdraw(work, claim_table, claim, "the machine did not respond", code)
 
 
 def _lease_s(work: Work, claim_table: ClaimTable, claim: HeldClaim) -> float:
-    """How long a machine may be silent: as long as it keeps the claim without a sign of life.
+    """How long a machine may be silent: as long as it keeps the claim without a keepalive.
 
-    A lease that is shorter than the interval between signs of life lasts until the machine has missed as many of them
-    as in any other lease.
+    A lease that is shorter than the keepalive interval lasts until the machine has missed as many keepalives as with
+    any other lease.
     """
     job = None if claim.job is None else work.book.find(claim.job)
     if job is None:
@@ -218,7 +219,7 @@ def _lease_s(work: Work, claim_table: ClaimTable, claim: HeldClaim) -> float:
 
 
 def go_on(work: Work, claim_table: ClaimTable, clock: Clock) -> None:
-    """Look at the policies of some more jobs, where a look at all of them is under way."""
+    """Evaluate the policies of some more jobs, if an evaluation of all of them is in progress."""
     if clock.round is None:
         return
     with Allowance(UNLIMITED, EXPRESSION_STEPS) as allowance:
@@ -230,12 +231,12 @@ def go_on(work: Work, claim_table: ClaimTable, clock: Clock) -> None:
                 clock.round = None
                 return
             before = allowance.left
-            _look_at(work, claim_table, *found)
+            _apply_policy(work, claim_table, *found)
             clock.round.spent(found[0], before - allowance.left)
 
 
-def _look_at(work: Work, claim_table: ClaimTable, cluster: Cluster, proc: int) -> None:
-    """Do what a job's policy wants; one that is done or removed stays as long as it wants to."""
+def _apply_policy(work: Work, claim_table: ClaimTable, cluster: Cluster, proc: int) -> None:
+    """Carry out a job's policy; a completed or removed job stays as long as its policy wants."""
     status = cluster.status(proc)
     if status is JobStatus.COMPLETED:
         if cluster.ad_of(proc).eval("LeaveJobInQueue", None, work.world) is not True:
@@ -262,7 +263,7 @@ def _judge_one(work: Work, claim_table: ClaimTable, cluster: Cluster, proc: int)
 
 
 def _on_machine(work: Work, claim_table: ClaimTable, job: Job, verdict: Verdict) -> None:
-    """Policy says something of a job that has still to leave its machine."""
+    """Carry out the policy of a job that has yet to leave its machine."""
     claim = claim_table.claims.get(job.claim_id)
     if claim is None:
         return

@@ -1,10 +1,10 @@
-"""The job queue: one event in; what is to be kept and what is to be done out.
+"""The job queue: one event in; changes to store and effects to carry out.
 
-`Queue.step` is the whole of it. A queue is the only thing here that changes: it is large, so a step changes it in place
-rather than making another. The orders of a step are carried out only when its changes are on disk; so nothing that was
-told can be lost.
+`Queue.step` is its whole interface. A queue is the only mutable object here: it is large, so a step changes it in place
+rather than copying it. The effects of a step are carried out only when its changes are committed, so nothing that was
+reported can be lost.
 
-What this module does not do: keep anything, send anything, choose machines.
+This module does not store anything, send anything, or choose machines.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any, Final, assert_never
 
-from roost.base.changed import maker
-from roost.base.records import dataclass
+from roost.base.fast_records import record
+from roost.classad import ClassAd
 from roost.classad.values import fold
 from roost.model.cell_requests import ARRAY_PREDECESSORS, NAME, TASKS
 from roost.model.digests import digest
@@ -25,7 +25,7 @@ from roost.schedd.admission.owned import begun
 from roost.schedd.admission.rules import NotAdmitted, check_description, check_groups, check_priority, check_size
 from roost.schedd.cell import array_holds
 from roost.schedd.cell.errors import clear_errors
-from roost.schedd.cell.reporting import report
+from roost.schedd.cell.reporting import report, report_day
 from roost.schedd.cell.rerun import lease_s
 from roost.schedd.cell.usage import clear_usage, rule_usage
 from roost.schedd.changes import Change, PutClaim, PutCluster, PutJob
@@ -41,6 +41,7 @@ from roost.schedd.events import (
     ClaimAnswered,
     ClaimLost,
     ClaimsHeard,
+    DayBegan,
     ErrorsCleared,
     Event,
     FilesMoved,
@@ -66,9 +67,11 @@ from roost.schedd.events import (
 )
 from roost.schedd.identifiers import JobId
 from roost.schedd.jobs import recurring
-from roost.schedd.jobs.book import Book, Cluster, JobSource, held_at_submit, submitter_of
+from roost.schedd.jobs.book import Book, Cluster, JobSource, held_at_submit, is_spooling, submitter_of
+from roost.schedd.jobs.factories import Factory, has_factory
 from roost.schedd.jobs.idle import IdleGroup
 from roost.schedd.jobs.job_transitions import On, Transition
+from roost.schedd.jobs.making import make_some
 from roost.schedd.jobs.placing import place_some
 from roost.schedd.jobs.ranges import Ranges
 from roost.schedd.runs import course as runs
@@ -81,28 +84,27 @@ from roost.schedd.spooled import input_spooled
 from roost.schedd.status import LEAVING, ON_MACHINE, JobStatus
 from roost.schedd.work import Work
 
-#: JobStatus to the attribute in which a submitter's ad counts it.
+#: JobStatus to the attribute that counts it in a submitter's ad.
 _TOLD_AS = {int(JobStatus.IDLE): "IdleJobs", int(JobStatus.HELD): "HeldJobs"} | {
     int(each): "RunningJobs" for each in ON_MACHINE
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Step:
-    """What one event led to."""
+    """The result of one event."""
 
-    #: To be kept together, before anything is done.
+    #: To be committed together, before any effect is carried out.
     changes: tuple[Change, ...]
-    #: To be done then, in this order.
+    #: To be carried out after that, in this order.
     effects: tuple[Effect, ...]
-    #: Rows of the table that jobs took; those of jobs that are removed together are not among them.
+    #: Rows of the table that jobs took, without those of jobs that are removed together.
     transitions: tuple[tuple[JobId, Transition], ...] = ()
-    #: The id of the request that caused it all; "" where none did.
+    #: The id of the request that caused it all; "" for none.
     request: str = ""
 
 
-_step: Final = maker(Step)
-#: Folded, of what only jobs of `qsub` have.
+#: Folded names of attributes that only jobs of `qsub` have.
 _NAME: Final = fold(NAME)
 
 
@@ -112,18 +114,20 @@ class Queue:
     def __init__(self, settings: QueueSettings, now: float) -> None:
         self.book = Book()
         self.claim_table = ClaimTable(settings)
-        #: Autocluster to why it got no slot in the last cycle.
+        #: Autocluster to the reason why it got no slot in the last cycle.
         self.rejections: dict[int, str] = {}
-        #: What the matchmaker said last that matching depends on, as a digest; "" for nothing.
+        #: Digest of the negotiator's last statement of what matching depends on; "" for none.
         self.apart = ""
         self.told_significant: tuple[str, ...] = ()
         self.clock = periodic.Clock(now)
-        #: The changes of steps are stored; a simulation in which no queue dies does not store them.
+        #: Whether the changes of steps are stored; a simulation in which no queue dies does not store them.
         self.kept = True
-        # Higher than any that an earlier run of the daemon came to.
+        #: Whether finished runs are recorded.
+        self.records_epochs = False
+        # Higher than any number in an earlier run of the daemon.
         self.claim_table.asks = self.claim_table.usage.serial = int(now * 1000)
 
-    # -- what was kept -------------------------------------------------------------------------------
+    # -- restoring -----------------------------------------------------------------------------------
 
     def restore_cluster(
         self,
@@ -132,8 +136,9 @@ class Queue:
         *,
         gone: str,
         told: str = "",
+        factory: str = "",
     ) -> None:
-        """A cluster that was kept, with its plan as it is read. Raises ValueError for numbers that make no sense."""
+        """Restore a cluster, with its plan as read from storage. Raises ValueError for invalid numbers."""
         number, ad, count = kept.cluster, kept.ad, kept.count
         cluster = Cluster(number, ad, plan, count=count, owner=kept.owner, submitted_at=kept.submitted_at)
         if held_at_submit(ad):
@@ -143,6 +148,8 @@ class Queue:
             if proc >= count:
                 raise ValueError(f"job {number}.{proc} has left a cluster of {count}")
             cluster.statuses[proc] = JobStatus.GONE
+        if factory:
+            cluster.made_by(Factory.read(factory, count))
         if told:
             cluster.told = Ranges.read(told)
             self.book.untold[number] = comes_first(cluster)
@@ -150,7 +157,7 @@ class Queue:
         self.book.next_cluster = max(self.book.next_cluster, number + 1)
 
     def restore_job(self, change: PutJob) -> None:
-        """A job that was kept."""
+        """Restore a job."""
         cluster = self.book.clusters.get(change.job.cluster)
         if cluster is None or not 0 <= change.job.proc < cluster.count:
             raise ValueError(f"job {change.job} belongs to no cluster")
@@ -166,22 +173,26 @@ class Queue:
 
     @property
     def goes_on(self) -> bool:
-        """Whether something for many jobs is under way, which `WentOn` continues: a look at their policies, the first
-        events of their logs, the groups that they wait in, the end of those that are not run, or of those that go with
-        a removed one, or holding those whose log cannot be written."""
+        """Whether work on many jobs is in progress, which `WentOn` continues: evaluating their policies, logging their
+        submission, grouping them, ending those that complete without a run or are removed with another job, holding
+        those whose log cannot be written, or making those that enter the queue a few at a time.
+        """
         book = self.book
         return self.clock.round is not None or bool(
-            book.unplaced or book.untold or book.untried or book.refused or book.following
+            book.unplaced or book.untold or book.untried or book.refused or book.following or book.making
         )
 
     def step(self, event: Event, now: float) -> Step:
-        """What `event`, at `now` (epoch s), leads to."""
+        """Handle `event` at `now` (epoch s)."""
         settings = self.claim_table.settings
         work = Work(self.book, now, settings.in_force, settings.zone, settings.user_maps, settings.place)
         work.request = getattr(event, "request", "")
+        work.records_epochs = self.records_epochs
         self._handle(work, event)
         if work.gone:
             array_holds.tasks_left(work)
+        if self.book.making:
+            make_some(work, self.claim_table)
         if work.unplanned:
             recurring.hold_unplanned(work)
         if self.book.noops:
@@ -190,9 +201,9 @@ class Queue:
             self.claim_table.is_full = False
             work.offer()
         if self.claim_table.reporting is not None:
-            report(work, self.claim_table.reporting, event)
+            report(work, self.claim_table.reporting, event, self.claim_table.claims.values())
         work.finish(kept=self.kept)
-        return _step(
+        return Step(
             changes=tuple(work.changes),
             effects=tuple(work.effects),
             transitions=tuple(work.transitions),
@@ -201,7 +212,7 @@ class Queue:
 
     def _handle(self, work: Work, event: Event) -> None:
         match event:
-            # What happens in the course of a run comes first, for that is nearly all that happens.
+            # Events of running jobs come first because nearly all events are of this kind.
             case MatchGiven():
                 runs.match_given(work, self.claim_table, event)
             case ClaimAnswered():
@@ -215,7 +226,7 @@ class Queue:
             case ClaimLost():
                 runs.claim_lost(work, self.claim_table, event)
             case RunStoodStill():
-                run_news.run_stood_still(work, event)
+                run_news.run_stood_still(work, self.claim_table, event)
             case Acted():
                 commands.acted(work, self.claim_table, event)
             case InputSpooled():
@@ -250,11 +261,14 @@ class Queue:
                 clear_usage(work, self.claim_table, event)
             case UsageRuled():
                 rule_usage(work, self.claim_table, event)
+            case DayBegan():
+                report_day(work, self.claim_table)
             case BusCameBack():
                 periodic.bus_came_back(work, self.claim_table)
             case Ticked():
                 # The administrator may have named other attributes.
                 self._tell_apart(work)
+                self.book.making.update(self.book.factories)
                 periodic.tick(work, self.claim_table, self.clock)
                 self._go_on(work)
             case WentOn():
@@ -279,7 +293,8 @@ class Queue:
     def _submitted(self, work: Work, event: Submitted) -> None:
         jobs = sum(each.count for each in event.clusters)
         limits, clusters = self.claim_table.settings.limits, self.book.clusters.values()
-        exceeded = limits.refusal(self.claim_table.present, clusters, event.owner, jobs)
+        later = sum(each.count for each in event.clusters if _has_factory(each.common))
+        exceeded = limits.refusal(self.claim_table.present, clusters, event.owner, jobs, later)
         if exceeded:
             self._refuse(work, event, exceeded)
             return
@@ -301,7 +316,7 @@ class Queue:
         work.offer()
 
     def _admitted(self, work: Work, event: Submitted) -> list[tuple[Cluster, list[str]]]:
-        """The clusters as the administrator's rules have changed them, with warnings. Raises NotAdmitted."""
+        """The clusters as changed by the administrator's rules, with warnings. Raises NotAdmitted."""
         rules = self.claim_table.settings.admission
         found: list[tuple[Cluster, list[str]]] = []
         for source in event.clusters:
@@ -312,8 +327,8 @@ class Queue:
                 check_size(cluster)
                 names = check_groups(cluster)
                 if not self.claim_table.present.takes_names(self.book, cluster.owner, names):
-                    text = f"jobs of {cluster.owner} would be in more than {NAMES_MAX} accounting groups"
-                    remedy = "Submit them in fewer groups, or after other jobs have ended."
+                    text = f"the jobs of {cluster.owner} would use more than {NAMES_MAX} accounting groups"
+                    remedy = "Use fewer groups, or submit after other jobs have ended."
                     raise NotAdmitted("AccountingGroup", text, remedy)
                 check_priority(cluster)
                 if refused := array_holds.refusal(self.book, cluster.ad, cluster.array_after):
@@ -346,7 +361,7 @@ class Queue:
         if event.request:
             ad["SubmitRequestId"] = event.request
         if "ScheddInterval" in ad:
-            # What Requirements of a job with a time to start at refer to.
+            # The attribute that Requirements of a deferred job refers to.
             ad["ScheddInterval"] = settings.interval_s
         return Cluster(number, ad, source, count=source.count, owner=owner, submitted_at=now)
 
@@ -357,6 +372,8 @@ class Queue:
         cluster.submitter = submitter_of(ad if cluster.count > 1 else cluster.submitted_ad(0))
         if held_at_submit(ad):
             cluster.statuses = bytearray([JobStatus.HELD]) * source.count
+        if _has_factory(ad):
+            cluster.made_by(Factory())
         self.book.add(cluster)
         self.book.index(cluster, plans=recurring.recurs(self.book, cluster))
         work.changes.append(
@@ -365,8 +382,10 @@ class Queue:
                 owner=cluster.owner,
                 submitted_at=cluster.submitted_at,
                 count=source.count,
-                ad=ad,
+                # A factory goes on to change it.
+                ad=ad if cluster.factory is None else ad.copy(),
                 plan=source.to_data(),
+                factory="" if cluster.factory is None else str(cluster.factory),
             )
         )
         for job in cluster.jobs.values():
@@ -379,10 +398,10 @@ class Queue:
     # -- claims after a pause ------------------------------------------------------------------------
 
     def _started(self, work: Work, claims: tuple[PutClaim, ...]) -> None:
-        """Go on where the last run of the daemon ended: ask the machines what became of the claims."""
+        """Continue where the last run of the daemon ended: ask the machines about the claims."""
         parts: list[HeldClaim] = []
         for kept in claims:
-            # A slot that was asked for and not used yet is not waited for.
+            # A slot that was requested and not used yet is not waited for.
             job = None if kept.job is None or not kept.run else self.book.find(kept.job)
             if job is not None and job.status not in ON_MACHINE and job.status not in LEAVING:
                 job = None
@@ -410,7 +429,7 @@ class Queue:
                 parts.append(claim)
         gangs.restore(work, self.claim_table, parts)
         for cluster in self.book.clusters.values():
-            # Those that run by a crontab are planned anew, perhaps in another time zone.
+            # Crontab jobs are planned again, since the time zone may have changed.
             self.book.index(cluster, plans=recurring.recurs(self.book, cluster))
             for job in list(cluster.jobs.values()):
                 if job.status is JobStatus.REMOVED:
@@ -431,7 +450,7 @@ class Queue:
         for claim_id, run in event.known.items():
             claim = self.claim_table.claims.get(claim_id)
             if claim is None:
-                # The word that it was given back is lost, or under way.
+                # The message that released it was lost, or is in transit.
                 work.order(GiveBack(node=event.node, claim_id=claim_id))
                 continue
             claim.heard_at = work.now
@@ -446,7 +465,7 @@ class Queue:
                     runs.end_again(work, self.claim_table, claim)
                 run_news.agree(work, claim, event.standings.get(claim_id, ""))
             elif event.serial > claim.asked and (run or not runs.start_again(work, self.claim_table, claim)):
-                # An answer to a question from before the run says nothing of it.
+                # An answer to a question from before the run says nothing about it.
                 self._stale(work, claim)
         if event.renew:
             periodic.answer_alive(work, self.claim_table, event)
@@ -456,20 +475,20 @@ class Queue:
             )
 
     def _stale(self, work: Work, claim: HeldClaim) -> None:
-        """A claim whose run is not the one that was kept: whatever was on it is over."""
+        """End a claim whose run is not the one on record: whatever ran on it is over."""
         runs.claim_lost(work, self.claim_table, ClaimLost(claim_id=claim.id, reason="the run is no longer known"))
         work.order(GiveBack(node=claim.node, claim_id=claim.id))
 
     def _significant(self, work: Work, attributes: tuple[str, ...]) -> None:
         before, self.apart = self.apart, digest(*attributes)
         if self.apart != before:
-            # The matchmaker waits for a word that is according to it.
+            # The negotiator waits for a demand that reflects this.
             work.offer()
         self.told_significant = attributes
         self._tell_apart(work)
 
     def _tell_apart(self, work: Work) -> None:
-        """Tell jobs apart by what the matchmaker said last, or by what the administrator says instead."""
+        """Distinguish jobs by the negotiator's last statement, or by the administrator's setting instead."""
         settings = self.claim_table.settings
         found = settings.significant or self.told_significant
         if not self.book.autoclusters.use((*found, *settings.significant_too)):
@@ -481,7 +500,7 @@ class Queue:
         place_some(work)
 
     def _kept_out(self, autocluster: int) -> None:
-        """The pool's policy gives a submitter nothing: what it has serves its present jobs, and no others."""
+        """Note that the pool's policy gives a submitter nothing: its claims serve their current jobs, and no others."""
         if autocluster not in self.book.autoclusters:
             return
         submitter = submitter_of(self.book.autoclusters.sample(autocluster))
@@ -490,7 +509,7 @@ class Queue:
                 claim.unwanted = True
 
     def take_back(self, changes: Iterable[Change]) -> None:
-        """Forget clusters that were submitted and could not be kept: nothing else is to happen to this queue."""
+        """Forget clusters that were submitted and could not be stored: nothing else must happen to this queue."""
         for change in changes:
             if isinstance(change, PutCluster):
                 self.book.forget(change.cluster)
@@ -498,8 +517,9 @@ class Queue:
     # -- questions -----------------------------------------------------------------------------------
 
     def offered(self, now: float, *, local: bool = False) -> dict[str, list[IdleGroup]]:
-        """Submitter to the groups of idle jobs that a slot is wanted for: those without a pause, while there may be
-        more claims."""
+        """Submitter to the groups of idle jobs that need a slot: those without a pause, while more claims are
+        allowed.
+        """
         if not local and not self.claim_table.places(now):
             return {}
         pauses, waiting = self.claim_table.pauses, self.book.waiting(local=local)
@@ -511,7 +531,7 @@ class Queue:
         return {name: groups for name, groups in found.items() if groups}
 
     def counts(self) -> dict[str, int]:
-        """Jobs by status, in words."""
+        """Number of jobs by status, in words."""
         found = dict.fromkeys((status.name.lower() for status in JobStatus if status), 0)
         for cluster in self.book.clusters.values():
             for status in JobStatus:
@@ -520,7 +540,7 @@ class Queue:
         return found
 
     def submitter_ads(self) -> dict[str, dict[str, Any]]:
-        """Submitter to what the pool is told of it."""
+        """The submitter ads that are sent to the pool."""
         found: dict[str, dict[str, Any]] = {}
         for cluster in self.book.clusters.values():
             statuses = cluster.statuses
@@ -537,8 +557,12 @@ class Queue:
         return found
 
 
+def _has_factory(ad: ClassAd) -> bool:
+    return has_factory(ad, spooling=is_spooling(ad))
+
+
 def _called(cluster: Cluster) -> dict[str, str]:
-    """Name and tasks of a job of `qsub`; nothing of any other."""
+    """Name and tasks of a job of `qsub`; nothing for any other job."""
     if _NAME not in cluster.ad.cells:
         return {}
     found = {"name": cluster.ad.get(NAME), "tasks": cluster.ad.get(TASKS)}

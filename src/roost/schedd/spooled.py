@@ -1,8 +1,8 @@
-"""Jobs that were submitted with ``-spool``: what their ads say once their files are with the queue.
+"""Jobs submitted with ``-spool``: their ads once their files are at the queue.
 
-The job begins in a directory of the queue's (Iwd), which has its program and its input and gets its output. Paths of
-the description that led elsewhere are replaced by names in that directory; the attribute SUBMIT_NAME keeps what NAME
-was, and `retrieved_place` reads it to put the files where the description wanted them.
+The job starts in a directory of the queue (Iwd), which has its program and its input and receives its output. Paths of
+the description that lead elsewhere are replaced by names in that directory; the attribute SUBMIT_NAME keeps the
+original value of NAME, and `retrieved_place` reads it to put the files where the description wanted them.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from roost.schedd.jobs.job_transitions import On
 from roost.schedd.runs.outcome import release
 from roost.schedd.work import Work
 
-#: What precedes the name of an attribute in that of its copy.
+#: Prefix of the names of these copies.
 SUBMITTED: Final = "SUBMIT_"
 _NULL: Final = "/dev/null"
 _TOLD: Final = "Data files spooled"
 
 
 def input_spooled(work: Work, event: InputSpooled) -> None:
-    """Let a job wait for a slot, now that its files are with the queue."""
+    """Let a job wait for a slot, now that its files are at the queue."""
     job = work.book.find(event.job)
     if job is None or not is_spooling(job.ad):
         text = f"job {event.job} {'is not in the queue' if job is None else 'does not wait for its files'}"
@@ -64,20 +64,20 @@ def moved(ad: ClassAd, directory: str, names: tuple[str, ...]) -> dict[str, obje
         if path in ("", _NULL):
             continue
         short = posixpath.basename(path)
-        # Two files that have the same name in two directories are two files here.
+        # Two files with the same name in two directories are two files here.
         while taken.setdefault(short, path) != path:
             short += f".{name.lower()}"
-        # Event logs are written by the queue, which has another working directory.
+        # The queue, which has another working directory, writes event logs.
         new[name] = posixpath.join(directory, short) if name == "UserLog" else short
     if _text(ad, "TransferOutputRemaps"):
-        # They name the user's places, to which the files go when they are retrieved.
+        # They name places on the user's machine, to which the files go when they are retrieved.
         new["TransferOutputRemaps"] = ""
     kept = {f"{SUBMITTED}{name}": ad.cell(fold(name)) for name in new if name in ad}
     return {**kept, **new}
 
 
 def submitted_ad(ad: ClassAd) -> ClassAd:
-    """The ad with its paths as the description had them."""
+    """The ad with the original paths of the description."""
     found = ad.copy()
     for name in ad:
         if name.startswith(SUBMITTED):
@@ -86,7 +86,7 @@ def submitted_ad(ad: ClassAd) -> ClassAd:
 
 
 def retrieved_names(ad: ClassAd) -> dict[str, str]:
-    """Name in the queue's directory to the name that the description gave it."""
+    """Name in the queue's directory to the original name in the description."""
     pairs = ((_text(ad, name), _text(ad, f"{SUBMITTED}{name}")) for name in ("Out", "Err", "UserLog"))
     return {posixpath.basename(here): there for here, there in pairs if here and there}
 
@@ -105,5 +105,5 @@ def _is_moved(ad: ClassAd, name: str) -> bool:
 
 
 def is_spooled(job: Job) -> bool:
-    """Whether a job's files are with the queue."""
+    """Whether a job's files are at the queue."""
     return f"{SUBMITTED}Iwd" in job.ad

@@ -1,4 +1,4 @@
-"""What a job is doing, as its JobStatus says it."""
+"""The status of a job, as in JobStatus."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final
 class JobStatus(IntEnum):
     """JobStatus."""
 
-    #: Not in the queue any more.
+    #: No longer in the queue.
     GONE = 0
     IDLE = 1
     RUNNING = 2
@@ -25,9 +25,9 @@ class JobStatus(IntEnum):
         return "?IRXCH>S"[self]
 
 
-#: Of each number, what it means: to ask the class takes ten times as long.
+#: Number to status: calling the class takes ten times as long.
 STATUSES: Final = tuple(JobStatus)
-#: A job in one of these is on a machine.
+#: The job is on a machine.
 ON_MACHINE: Final = frozenset((JobStatus.RUNNING, JobStatus.TRANSFERRING_OUTPUT, JobStatus.SUSPENDED))
-#: A job in one of these may still be on a machine, which it is to leave.
+#: The job may still be on a machine, which it has to leave.
 LEAVING: Final = frozenset((JobStatus.HELD, JobStatus.REMOVED))

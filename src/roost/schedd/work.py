@@ -1,6 +1,6 @@
-"""One event's work on a queue: what it changes, and all that is to come out of it.
+"""The processing of one event of a queue: its changes, and the output of the step.
 
-A `Work` lives for one step. It collects which jobs have changed, and turns that into changes to be kept at the end, so
+A `Work` lives for one step. It collects which jobs have changed, and turns them into changes to store at the end, so
 that a job that changed five times is written once.
 """
 
@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime, tzinfo
 from typing import Any, Final
 
-from roost.base.changed import maker
 from roost.base.structs import replaced
 from roost.classad import UNDEFINED, ClassAd
 from roost.classad.ad import usual_key_of
@@ -21,6 +20,7 @@ from roost.model.causes import submission_of
 from roost.model.identifiers import public_of
 from roost.schedd.changes import (
     AddAudit,
+    AddEpoch,
     AddHistory,
     AppendLog,
     Change,
@@ -40,14 +40,9 @@ from roost.schedd.event_log.base import Event
 from roost.schedd.identifiers import JobId
 from roost.schedd.jobs.book import Book, Cluster, Job, held_at_submit
 from roost.schedd.jobs.crontab import CronError, next_start
+from roost.schedd.jobs.factories import Factory
 from roost.schedd.jobs.job_transitions import On, Transition, row_of, untouched_row
 from roost.schedd.status import JobStatus
-
-#: Records of which a step makes many, made faster.
-_put_job: Final = maker(PutJob)
-_offer_jobs: Final = maker(OfferJobs)
-_put_claim: Final = maker(PutClaim)
-_drop_claim: Final = maker(DropClaim)
 
 #: A queue without user maps.
 NO_MAPS: Final[Mapping[str, Mapping[str, str]]] = {}
@@ -61,9 +56,30 @@ class Work:
     """A step in progress."""
 
     __slots__ = (
-        "_dirty", "_in_force", "_left", "_logs", "_offer", "_offer_later", "_place", "_rulings", "_told", "_world",
-        "begun", "book", "changes", "dropped", "effects", "gone", "left", "now", "request", "transitions", "unplanned",
-        "user_maps", "zone",
+        "_dirty",
+        "_in_force",
+        "_left",
+        "_logs",
+        "_offer",
+        "_offer_later",
+        "_place",
+        "_rulings",
+        "_told",
+        "_world",
+        "begun",
+        "book",
+        "changes",
+        "dropped",
+        "effects",
+        "gone",
+        "left",
+        "now",
+        "records_epochs",
+        "request",
+        "transitions",
+        "unplanned",
+        "user_maps",
+        "zone",
     )  # fmt: skip
 
     def __init__(
@@ -80,7 +96,7 @@ class Work:
         self.now = now
         self.changes: list[Change] = []
         self.effects: list[Effect] = []
-        #: Rows that jobs took, in this order; those of jobs that are removed together are not among them.
+        #: Rows that jobs took, in order, without those of jobs that are removed together.
         self.transitions: list[tuple[JobId, Transition]] = []
         #: Jobs whose programs run now.
         self.begun: list[Job] = []
@@ -89,33 +105,34 @@ class Work:
         self._left: dict[int, Cluster] = {}
         #: Jobs that have left: cluster, first and last.
         self.gone: list[tuple[Cluster, int, int]] = []
-        #: Clusters of whose submission logs were told.
+        #: Clusters whose submission was logged.
         self._told: dict[int, Cluster] = {}
         #: (path, owner) to texts.
         self._logs: dict[tuple[str, str], list[str]] = {}
-        #: Whether the matchmaker is to be told, and whether that can wait.
+        #: Whether the negotiator needs a new demand, and whether that can wait.
         self._offer = self._offer_later = False
         #: Whether a claim is no longer held.
         self.dropped = False
-        #: Slots of claims that were granted and are over, each with the public part of its claim's id.
+        self.records_epochs = False
+        #: Slots of granted claims that are over, each with the public part of its claim's id.
         self.left: tuple[tuple[str, str], ...] = ()
         self._in_force = in_force
         self._rulings: Rulings | None = None
         self._world: World | None = None
-        #: The time zone of crontabs, and of what expressions hear of the clock.
+        #: The time zone of crontabs, and of expressions that use the clock.
         self.zone = zone
-        #: What userMap() looks users up in.
+        #: The user maps of userMap().
         self.user_maps = user_maps
-        #: Jobs whose crontab makes no sense, and why.
+        #: Jobs with an invalid crontab, and why.
         self.unplanned: dict[JobId, tuple[Job, str]] = {}
-        #: The id of the request that this step carries out; "" where no request caused it.
+        #: The id of the request that this step carries out; "" for none.
         self.request = ""
 
     @property
     def world(self) -> World:
-        """What expressions are told of the world at the instant of the event."""
+        """The environment of expressions at the instant of the event."""
         if self._world is None:
-            # There are very many steps of queues in UTC, those of simulations.
+            # Steps of queues in UTC are very frequent: those of simulations.
             offset = None if self.zone is UTC else datetime.fromtimestamp(self.now, self.zone).utcoffset()
             self._world = FixedWorld(
                 instant=self.now,
@@ -125,21 +142,21 @@ class Work:
         return self._world
 
     def decided(self, job: Job, ruling: Ruling) -> None:
-        """Something was decided about a job that is to be on record."""
+        """Record a decision about a job."""
         if self._rulings is None:
             self._rulings = Rulings()
         cluster = job.cluster
         self._rulings.add(ruling, cluster.submitter_for(job.id.proc) or job.owner, job.id, submission_of(cluster.ad))
 
     def decided_of(self, cluster: Cluster, procs: Iterable[int], ruling: Ruling) -> None:
-        """The same about jobs of a cluster that compete in one name."""
+        """Record a decision about jobs of a cluster that compete under one name."""
         if self._rulings is None:
             self._rulings = Rulings()
         jobs = [JobId(cluster.number, proc) for proc in procs]
         self._rulings.add_all(ruling, cluster.submitter or cluster.owner, jobs, submission_of(cluster.ad))
 
     def record(self, decision: AuditRecord, ad: ClassAd | None = None) -> None:
-        """Have a single decision on record; `ad` is that of the job that it is about."""
+        """Record a single decision; `ad` is that of the job it is about."""
         submission = submission_of(ad)
         request = self.request or submission
         self.changes.append(AddAudit(record=replaced(decision, submission=submission, request=request)))
@@ -149,24 +166,24 @@ class Work:
         self.effects.append(effect)
 
     def offer(self, *, later: bool = False) -> None:
-        """Idle jobs have changed; `later`: there are only fewer of them."""
+        """Note that idle jobs have changed; `later`: there are only fewer of them."""
         if later:
             self._offer_later = True
         else:
             self._offer = True
 
     def touch(self, job: Job) -> None:
-        """A job has changed."""
+        """Note that a job has changed."""
         self._dirty[job.id] = job
 
     def set(self, job: Job, **attributes: Any) -> None:
-        """Change attributes of a job; None takes one away."""
+        """Change attributes of a job; None removes one."""
         ad = job.ad
         cells = ad.cells
         for name, value in attributes.items():
             kind = value.__class__
             if kind in PLAIN:
-                # Steps of a queue do little else.
+                # Most of the time in a queue's step is spent here.
                 if (key := usual_key_of(name)) is not None:
                     cells[key] = value
                 else:
@@ -182,7 +199,7 @@ class Work:
         self.take(job, row_of(job, on), taken=taken)
 
     def take(self, job: Job, row: Transition, *, taken: bool = False) -> None:
-        """Take a row that leads from a job's present status: the one place where that changes."""
+        """Take a row that leads from a job's current status: the only place where the status changes."""
         cluster, proc, old, status = job.cluster, job.id.proc, row.source, row.target
         self.transitions.append((job.id, row))
         if old is status:
@@ -191,6 +208,8 @@ class Work:
             self.book.not_idle(cluster, proc)
             self.offer()
         cluster.statuses[proc] = status
+        if cluster.factory is not None:
+            self.book.make_more(cluster)
         self.set(job, LastJobStatus=int(old), JobStatus=int(status), EnteredCurrentStatus=int(self.now))
         if status is JobStatus.IDLE:
             assert not job.claim_id, "a job that waits holds no claim"
@@ -200,22 +219,28 @@ class Work:
             self.offer()
 
     def plan_start(self, job: Job) -> None:
-        """Set when a job starts that runs by a crontab, and has become idle, or is about to."""
+        """Set the start time of a crontab job that has become idle, or is about to."""
         try:
             at = next_start(job.ad, self.now, self.zone, self.world)
         except CronError as problem:
-            # A time that it had before no longer counts.
+            # An earlier start time no longer counts.
             self.set(job, DeferralTime=UNDEFINED)
-            self.unplanned[job.id] = job, f"{problem}; edit the job, and release it"
+            self.unplanned[job.id] = job, f"{problem}; edit the job and release it"
             return
         if at is not None:
             self.set(job, DeferralTime=at)
 
+    def end_epoch(self, job: Job) -> None:
+        """Record the end of a run, now that the job's next status is decided."""
+        if self.records_epochs:
+            # The original ad keeps changing.
+            self.changes.append(AddEpoch(ad=job.ad.copy()))
+
     def leave(self, job: Job) -> None:
-        """A job leaves the queue as it is."""
+        """Remove a job from the queue in its current state."""
         cluster, row = job.cluster, row_of(job, On.LEFT)
         self.transitions.append((job.id, row))
-        # Nothing happens to it any more: its ad can be kept as it is.
+        # Nothing changes it any more: its ad need not be copied.
         self.changes.append(
             AddHistory(
                 job=job.id, owner=job.owner, status=row.source, ended_at=int(self.now), ad=job.ad, cluster=cluster
@@ -226,14 +251,14 @@ class Work:
         cluster.jobs.pop(job.id.proc, None)
         self._dirty.pop(job.id, None)
         self.changes.append(DropJob(job=job.id))
-        self._left[cluster.number] = cluster
+        self.shrunk(cluster)
         self.gone.append((cluster, job.id.proc, job.id.proc))
         if cluster.at_once_max is not None:
-            # Another one may have its slot.
+            # Another job may have its slot.
             self.offer()
 
     def leave_all(self, cluster: Cluster, ended: AddHistory) -> None:
-        """Jobs of a cluster to which nothing has happened before leave the queue together."""
+        """Remove jobs of a cluster from the queue together to which nothing has happened before."""
         assert ended.last is not None
         self.changes.append(ended)
         first, last = ended.job.proc, ended.last
@@ -241,26 +266,32 @@ class Work:
         cluster.statuses[first : last + 1] = bytes([gone]) * (last + 1 - first)
         for proc in range(first, last + 1):
             cluster.gone.add(proc)
-        self._left[cluster.number] = cluster
+        self.shrunk(cluster)
         self.gone.append((cluster, first, last))
         if cluster.at_once_max is not None:
             self.offer()
 
+    def shrunk(self, cluster: Cluster) -> None:
+        """Fewer jobs of a cluster are left: it leaves the queue with the last one."""
+        self._left[cluster.number] = cluster
+        if cluster.factory is not None:
+            self.book.make_more(cluster)
+
     def log(self, job: Job, event: Event | Callable[[ClassAd], Event]) -> None:
-        """Tell the user's event log of a job, if there is one, of an event, or of what is made of the job's ad."""
+        """Log an event, or one built from the job's ad, in the user's event log if there is one."""
         self.log_ad(job.ad, job.owner, job.id.cluster, job.id.proc, event)
 
     def log_ad(
         self, ad: ClassAd, owner: str, cluster: int, proc: int, told: Event | Callable[[ClassAd], Event]
     ) -> None:
-        """Tell the event logs of a job of which only the ad is at hand; first of its submission, if they were not."""
+        """Log an event of a job of which only the ad is available; first its submission, if that was not logged yet."""
         about = self.book.clusters.get(cluster)
         if about is not None and about.told is not None:
             self.tell_submitted(about, proc)
         self._log(ad, owner, cluster, proc, told)
 
     def tell_submitted(self, cluster: Cluster, proc: int) -> None:
-        """Tell the event logs of a job once that it was submitted."""
+        """Log the submission of a job once."""
         if cluster.told is not None:
             if proc in cluster.told:
                 return
@@ -275,13 +306,18 @@ class Work:
         if held:
             self._log(ad, cluster.owner, cluster.number, proc, log.JobHeld.of(ad))
 
+    def tell_factory(self, cluster: Cluster) -> None:
+        """Tell the event log that a cluster was submitted whose jobs are made one after another."""
+        host = daemon_address(self._place, str(cluster.ad.cell("globaljobid")), "schedd")
+        self._log(cluster.ad, cluster.owner, cluster.number, -1, log.ClusterSubmit(host=host))
+
     def tell_spooled(self, job: Job) -> None:
-        """Tell the event log of a job that was submitted with its files, which has its place now."""
+        """Log an event of a job that was submitted with its files, whose log has its final place now."""
         name = job.ad.cell("globaljobid")
         self.log(job, log.Submit.of(job.ad, daemon_address(self._place, str(name), "schedd")))
 
     def told_all(self, cluster: Cluster) -> None:
-        """The event logs know of the submission of all jobs of a cluster."""
+        """Note that the submission of all jobs of a cluster is logged."""
         cluster.told = None
         self._told[cluster.number] = cluster
 
@@ -297,9 +333,9 @@ class Work:
                 self._logs.setdefault((path, owner), []).append(text)
 
     def keep(self, claim: HeldClaim) -> None:
-        """A claim has got, or got rid of, a job."""
+        """Note that a claim has got, or lost, a job."""
         self.changes.append(
-            _put_claim(
+            PutClaim(
                 claim_id=claim.id,
                 node=claim.node,
                 slot=claim.slot,
@@ -311,19 +347,21 @@ class Work:
         )
 
     def drop(self, claim: HeldClaim) -> None:
-        """A claim is no longer held."""
+        """Note that a claim is no longer held."""
         self.dropped = True
-        self.changes.append(_drop_claim(claim_id=claim.id))
+        self.changes.append(DropClaim(claim_id=claim.id))
 
     def leave_slot(self, claim: HeldClaim) -> None:
-        """A claim that was granted is over."""
+        """Note that a granted claim is over."""
         self.left = (*self.left, (claim.slot, public_of(claim.id)))
         self.drop(claim)
 
     def finish(self, *, kept: bool = True) -> None:
-        """Put what has changed into the changes; if these are not `kept`, jobs' ads in them go on to change."""
+        """Turn what has changed into changes; if these are not `kept`, the ads in them keep changing."""
         for number, cluster in self._left.items():
             if cluster.left == 0:
+                if cluster.factory is not None:
+                    self._log(cluster.ad, cluster.owner, number, -1, _removed(cluster, cluster.factory))
                 if self.book.forget(number):
                     self.offer()
                 self.changes.append(DropCluster(cluster=number))
@@ -333,14 +371,23 @@ class Work:
             if number in self.book.clusters:
                 self.changes.append(PutTold(cluster=number, told="" if cluster.told is None else str(cluster.told)))
         for job in self._dirty.values():
-            self.changes.append(_put_job(job=job.id, status=job.status, attributes=_own(job.ad) if kept else job.ad))
+            self.changes.append(PutJob(job=job.id, status=job.status, attributes=_own(job.ad) if kept else job.ad))
         for (path, owner), texts in self._logs.items():
             self.changes.append(AppendLog(path=path, text="".join(texts), owner=owner))
         if self._rulings is not None:
             about = self._in_force, self.now, self.request
             self.changes.extend(AddAudit(record=each) for each in self._rulings.records(*about))
-        if self._offer or self._offer_later:
-            self.effects.append(_offer_jobs(later=not self._offer, left=self.left if self._offer else ()))
+        # Slots of one job are free together: the matchmaker is not to give one away and wait for the others then.
+        at_once = self._offer or len(self.left) > 1
+        if at_once or self._offer_later:
+            self.effects.append(OfferJobs(later=not at_once, left=self.left if at_once else ()))
+
+
+def _removed(cluster: Cluster, factory: Factory) -> Event:
+    """What the log is told of the end of a cluster whose jobs were made one after another."""
+    complete = log.Completion.COMPLETE if factory.made == cluster.count else log.Completion.INCOMPLETE
+    items = 0 if cluster.plan is None else cluster.plan.items(factory.made)
+    return log.ClusterRemove(jobs=factory.made, items=items, completion=complete, notes=factory.reason)
 
 
 def log_paths(ad: ClassAd) -> tuple[str, ...]:
@@ -355,7 +402,7 @@ def log_paths(ad: ClassAd) -> tuple[str, ...]:
 
 
 def _own(ad: ClassAd) -> ClassAd:
-    """What has happened to a job, without what it was submitted as."""
+    """What has happened to a job, without its submitted attributes."""
     own = ad.copy()
     own.chain_to(None)
     return own

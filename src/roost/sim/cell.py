@@ -1,8 +1,8 @@
-"""The Grid Engine cell of a simulated pool: what the queue keeps of it, and what the central manager runs by.
+"""The Grid Engine cell of a simulated pool: the queue's part of its state, and what the central manager uses.
 
-Texts, states of instances and errors are the queue's in a real pool, and the central manager fetches them; here both
-are one, so that a change counts from the next run on. Who may change what, what a change makes of the cell, and the
-scheduling run are `roost.gridengine`'s.
+In a real pool, the queue holds texts, states of instances and errors, and the central manager fetches them. Here both
+share one object, so that a change takes effect from the next run on. `roost.gridengine` implements permissions, changes
+of the cell, and the scheduling run.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from roost.base.records import dataclass, field, replace
 from roost.classad import ClassAd
 from roost.classad.values import fold
 from roost.gridengine.cell import Cell
-from roost.gridengine.edits import Asker, Edited, Order, edit, malformed
+from roost.gridengine.edits import Asker, Edited, QconfOption, edit, malformed
 from roost.gridengine.pool.active_cell import ActiveCell
 from roost.gridengine.pool.admission import (
     NOTHING,
@@ -31,7 +31,7 @@ from roost.gridengine.pool.admission import (
 )
 from roost.gridengine.pool.context import context_of
 from roost.gridengine.pool.cycle import cell_cycle
-from roost.gridengine.pool.instance_states import Changed, changed
+from roost.gridengine.pool.instance_states import InstanceChanges, changed
 from roost.gridengine.pool.requests import SIGNIFICANT, Reader
 from roost.gridengine.pool.suspensions import Suspensions
 from roost.gridengine.pool.usage import rules_of
@@ -44,21 +44,21 @@ from roost.schedd.claims.claim_table import ClaimTable
 from roost.schedd.events import ErrorsCleared, UsageRuled
 from roost.schedd.jobs.book import JobSource
 
-#: What the queue is told of the cell.
+#: What the queue receives of the cell.
 CellEvent: TypeAlias = ErrorsCleared | UsageRuled
-#: Who may do everything, whatever the cell says; the first gives the orders of a scenario.
+#: Users with all permissions, whatever the cell says; the first one gives the orders of a scenario.
 OPERATOR: Final = "operator"
 SUPERUSERS: Final = frozenset((OPERATOR, "root"))
-#: After this time a run is made again although it would see the same, s.
+#: Interval after which a run is repeated even if its input would be the same, s.
 STEADY_S: Final = 3600.0
 EPOCH: Final = datetime.datetime(1970, 1, 1)
-#: Where commands are given, for messages.
+#: The host on which commands are given, for messages.
 HOST: Final = "lab"
 _RESERVATION: Final = fold(RESERVATION)
 
 
 class NoSuchQueue(Exception):
-    """The cell no longer has the queue that a job was to run in."""
+    """The cell no longer has the queue in which a job was to run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,17 +66,17 @@ class CellPlan:
     """A cell before the run."""
 
     cell: Cell
-    #: User to the groups of the operating system that count in user lists.
+    #: User to the operating system groups that count in user lists.
     groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 def edited(cell: Cell, line: str, user: str, *, manages: bool, operates: bool) -> Edited:
-    """What `qconf` with these options, which name no file, makes of a cell. Raises ValueError for no such options."""
+    """The cell after `qconf` with these options, which name no file. Raises ValueError for other options."""
     try:
         words = shlex.split(line)
     except ValueError as error:
         raise ValueError(f"qconf {line}: {error}") from None
-    order = Order(option=words[0].removeprefix("-") if words else "", words=tuple(words[1:]))
+    order = QconfOption(option=words[0].removeprefix("-") if words else "", words=tuple(words[1:]))
     problem = malformed(order) or ("it takes a file" if order.option[:1] in ("A", "M") else "")
     if problem:
         raise ValueError(f"qconf {line}: {problem}; give an option such as -aattr, -mattr, -rattr, -dattr or -dq")
@@ -86,12 +86,12 @@ def edited(cell: Cell, line: str, user: str, *, manages: bool, operates: bool) -
 class SimulatedCell:
     """The cell of one pool."""
 
-    #: Attributes that tell the jobs of a cell apart.
+    #: Attributes that distinguish the jobs of a cell.
     significant: Final = SIGNIFICANT
 
     def __init__(self, plan: CellPlan, claims: Callable[[], ClaimTable], feed: Callable[[CellEvent], None]) -> None:
         self._groups = plan.groups
-        #: The present table of the queue, which starts with a new one after it died.
+        #: The current table of the queue, which starts with a new one after it died.
         self._claims = claims
         self._feed = feed
         self.cell = plan.cell
@@ -102,47 +102,47 @@ class SimulatedCell:
         self.begin()
 
     def begin(self) -> None:
-        """The queue starts, and goes on with what was kept."""
+        """Start the queue with its stored state."""
         table = self._claims()
         table.cell = self._active.revision
         table.usage.rules = rules_of(self.cell)
         self.hold_states()
 
     def hold_states(self) -> None:
-        """The queue goes by the states that instances were given."""
+        """Apply the states that instances were given to the queue."""
         table = self._claims()
         table.cell_states = states_digest(self.states)
         table.closed = frozenset(name for name, letters in self.states.items() if letters)
 
     @property
     def active(self) -> ActiveCell:
-        """What a run goes by now."""
+        """The input of a run now."""
         table = self._claims()
         usage = tuple(table.usage.by_owner.items()) if self._active.needs_usage else ()
         return replace(self._active, states=dict(self.states), errors=dict(table.errors), usage=usage)
 
     @property
     def revision(self) -> int:
-        """The number of changes, the first cell included."""
+        """Number of changes, including the first cell."""
         return self._active.revision
 
     def suspends(self) -> bool:
-        """Whether jobs may have to be suspended, or to go on, though no job waits."""
+        """Whether jobs may have to be suspended or resumed even if no job is waiting."""
         return (
             self.suspensions.any or self._active.suspends_by_itself or any("s" in each for each in self.states.values())
         )
 
     def seen(self, now: float) -> tuple[object, ...]:
-        """What a run goes by beside slots and jobs, but for what time alone changes."""
+        """The input of a run besides slots and jobs, except what changes with time alone."""
         # The lab is in UTC.
         local = EPOCH + datetime.timedelta(seconds=now)
         calendars = tuple(calendar.state_at(local) for calendar in self.cell.calendars.values())
         return self.revision, *self.states.items(), *self._claims().errors.items(), *calendars
 
     def is_steady(self, unchanged_s: float) -> bool:
-        """Whether a run that sees what an earlier one saw for so long would order as little as that one.
+        """Whether a run whose input has been the same for that long would order as little as the earlier one.
 
-        Load adjustments decay, reservations come nearer, and suspend thresholds act at intervals.
+        Load adjustments decay, reservations come closer, and suspend thresholds act at intervals.
         """
         scheduler = self.cell.scheduler
         decays = bool(scheduler.job_load_adjustments)
@@ -155,11 +155,11 @@ class SimulatedCell:
         return self._groups.get(user, ())
 
     def cycle(self, snapshot: Snapshot, significant: tuple[str, ...]) -> Plan:
-        """A scheduling run."""
+        """Make a scheduling run."""
         return at_once(cell_cycle(self.active, snapshot, self.groups_of, significant, self.suspensions))
 
     def context(self, job_ad: ClassAd) -> QueueContext | None:
-        """What the queue instance that a job got gives it; None for a job that got none. Raises NoSuchQueue."""
+        """The settings of the queue instance that a job was granted; None for a job without one. Raises NoSuchQueue."""
         task = job_ad.get(TASK)
         if not isinstance(task, ClassAd):
             return None
@@ -169,7 +169,9 @@ class SimulatedCell:
         return found
 
     def refusal(self, clusters: Sequence[JobSource], owner: str, jobs: tuple[int, int]) -> str:
-        """Why jobs are not taken; "" if they are. `jobs`: of the owner, and of all, that are in the queue."""
+        """Why jobs are refused; "" if they are accepted. `jobs`: the numbers of the owner's, and of all, jobs in the
+        queue.
+        """
         reader = Reader(self.cell, self.groups_of)
         found = complaints(reader, clusters)
         if not found:
@@ -194,13 +196,13 @@ class SimulatedCell:
         return done
 
     def change(self, cell: Cell) -> None:
-        """Another revision of the cell is there."""
+        """Install another revision of the cell."""
         self.cell = cell
         self._active = ActiveCell.of(self.revision + 1, cell)
         self.suspensions.any = True
         table = self._claims()
         table.cell = self.revision
-        # An instance in which jobs run keeps its state until the last of them has ended.
+        # An instance with running jobs keeps its state until the last of them has ended.
         names = {one.name for one in self._active.instances} | set(self._occupied())
         self.states = {name: letters for name, letters in self.states.items() if name in names}
         self.hold_states()
@@ -213,7 +215,9 @@ class SimulatedCell:
             if claim.task is not None:
                 yield str(claim.task.get("Instance"))
 
-    def change_instances(self, action: InstanceAction, names: Iterable[str], user: str, *, free: bool) -> Changed:
+    def change_instances(
+        self, action: InstanceAction, names: Iterable[str], user: str, *, free: bool
+    ) -> InstanceChanges:
         """Disable, enable, suspend, resume or clear queue instances."""
         errors = self._claims().errors
         done = changed(self.cell, action, names, given=self.states, errors=errors, user=user, free=free)

@@ -1,7 +1,7 @@
-"""Chance: independent streams of random numbers, each named, all drawn from one seed.
+"""Named independent streams of random numbers, all derived from one seed.
 
-A stream depends on the seed and on its own name alone. So another machine, another owner or one more fault does not
-shift the numbers that everything else sees.
+A stream depends only on the seed and its own name. Adding a machine, an owner or a fault therefore does not change the
+numbers that everything else draws.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ _BYTES = 7
 
 
 def stream(seed: int | str, *names: object) -> random.Random:
-    """The stream of that name. Text seeds a generator by its digest, which no hash seed touches."""
+    """The stream with that name. Text seeds a generator by its digest, which does not depend on the hash seed."""
     return random.Random("|".join(map(str, (seed, *names))))
 
 
 def drawn(seed: int | str, *names: object) -> float:
-    """One number of that name, from 0 to below 1: a stream would take ten times as long to begin."""
+    """One number with that name, from 0 to below 1: creating a stream would take ten times as long."""
     digest = blake2b("|".join(map(str, (seed, *names))).encode(), digest_size=_BYTES).digest()
     return int.from_bytes(digest) / (1 << 8 * _BYTES)

@@ -1,13 +1,15 @@
-"""What must never be, whatever goes wrong: looked at after every step of a slot, and over the whole pool every hour.
+"""Invariants that must hold whatever goes wrong: checked after every step of a slot, and over the whole pool every
+hour.
 
-1. A slot is in a legal pair (the core asserts it too).
+1. A slot is in a legal pair (the core also asserts this).
 2. A job runs only on a slot whose state has a starter, under the claim that the slot has.
-3. A job that was taken is never lost: it is in the queue, or has left it once, with one end. The queue's counts fit.
+3. A job that was accepted is never lost: it is in the queue, or has left it once, with one end. The queue's counts
+   match.
 4. A claim has one holder, a job one claim, and a job that runs for the queue runs on the claim that it has.
-5. A job waits in one place, with those that no machine can tell from it.
+5. An idle job is in exactly one group, with the jobs that no machine can distinguish from it.
 6. Claims are booked in the ledgers of their machine, and never exceed them.
 7. In a cell that has not been changed no queue instance has more slots in use than it has, and the cell no more of its
-   consumables; a parallel job whose run is ordered has all of its claims, or is told to end.
+   consumables; a parallel job whose run is ordered has all of its claims, or is being ended.
 
 Problems are sentences with time and slot; they end up in the outcome, and a run with problems has failed.
 """
@@ -27,10 +29,10 @@ from roost.startd.states import PAIRS, WITH_STARTER, State
 
 if TYPE_CHECKING:
     from roost.sim.cell import SimulatedCell
-    from roost.sim.machine.host import Slot
+    from roost.sim.machine.host import SimulatedSlot
     from roost.sim.world import World
 
-#: Problems kept at most.
+#: Maximum number of problems kept.
 PROBLEMS_MAX: Final = 20
 _LEGAL: Final = frozenset(PAIRS)
 
@@ -47,8 +49,8 @@ class Checker:
             seconds = self.world.engine.now - self.world.plan.start
             self.problems.append(f"at {seconds:.3f} s: {text}")
 
-    def check_slot(self, slot: Slot) -> None:
-        """One slot, after a step."""
+    def check_slot(self, slot: SimulatedSlot) -> None:
+        """Check one slot, after a step."""
         state = slot.state
         pair = state.pair
         if pair not in _LEGAL:
@@ -63,7 +65,7 @@ class Checker:
             self._report(f"{state.name} has forgotten the job {slot.starter.state.job_ad.eval('ClusterId')}")
 
     def check_all(self) -> None:
-        """The pool."""
+        """Check the pool."""
         self._check_accounts()
         if not self.world.queue.running:
             return
@@ -80,8 +82,8 @@ class Checker:
                 if slot.process is not None and slot.process.here and not self.world.bus.faulty:
                     self._check_run(slot, slot.process.job.name)
 
-    def _check_run(self, slot: Slot, name: str) -> None:
-        """A job that runs where no message is lost: the queue knows it, but for what is under way."""
+    def _check_run(self, slot: SimulatedSlot, name: str) -> None:
+        """Check a running job if no message is lost: the queue must know it, except for messages in transit."""
         queue = self.world.queue
         status = queue.status.get(name)
         if not queue.alive or status is None or status in ON_MACHINE or status in (JobStatus.HELD, JobStatus.REMOVED):
@@ -131,7 +133,7 @@ class Checker:
 
     def _check_cell(self, cell: SimulatedCell) -> None:
         if cell.revision > 1:
-            # Tasks that run keep what they have of an earlier revision.
+            # Running tasks keep the resources of an earlier revision.
             return
         used: Counter[str] = Counter()
         taken: Counter[str] = Counter()

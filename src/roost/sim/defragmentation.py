@@ -1,9 +1,9 @@
-"""The defragmentation daemon in the simulated world: the core of `roost.defrag`, where the configuration wants one.
+"""The defragmentation daemon in the simulated world: the core of `roost.defrag`, if the configuration enables one.
 
-It sees the ads of all partitionable slots as of their last poll, and asks machines to drain as a real one does: with
-messages, which can be lost. A request or an answer that is lost is none; the next round sees what has become of it.
+It sees the ads of all partitionable slots as of their last poll, and requests drains as a real one does: with messages,
+which can be lost. A lost request or answer has no effect; the next round sees the actual state.
 
-What it does not do: die. What it keeps over a restart, `roost.runtime.central.defragmenter` shows.
+It never dies. `roost.runtime.central.defragmenter` shows what it keeps across a restart.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from roost.policy.decision import truth_of
 from roost.sim.bus import Bus
 from roost.sim.chance import stream
 from roost.sim.engine import RANK_CYCLE, Engine
-from roost.sim.machine.host import Machine, Slot
+from roost.sim.machine.host import Machine, SimulatedSlot
 from roost.sim.machine.pool_ads import pool_ad
 from roost.sim.record import Recorder
 from roost.startd.draining import DrainOrder, OnCompletion
@@ -57,16 +57,16 @@ class Defragmentation:
         self._machines = {machine.plan.name: machine for machine in machines}
         self._policy = policy
         self._chance = stream(seed, "defragmentation")
-        #: Number of the only setting of each timer that counts.
+        #: Number of the only current setting of each timer.
         self._timers = dict.fromkeys(DefragTimer, 0)
-        #: Its own ad, as it was published last.
+        #: Its own ad as last published.
         self.ad = ClassAd()
         started = begin(DefragState(), engine.now, policy, policy.name)
         self.state = started.state
         self._perform(started.effects, engine.now)
 
     def reconfigure(self, policy: DefragPolicy, now: float) -> None:
-        """The daemon reads its configuration anew: what it was about to do it plans again."""
+        """Read the configuration again, and plan pending work again."""
         for timer in self._timers:
             self._timers[timer] += 1
         self._policy = policy
@@ -86,7 +86,7 @@ class Defragmentation:
                     self._set(timer, at)
                 case QueryPool():
                     event = PoolSeen(ads=self._ads(effect, now), chance=self._chance.randrange(2**31))
-                    # The answer is an event of its own: a step never re-enters itself.
+                    # The answer is a separate event: a step never re-enters itself.
                     self._engine.at(now, partial(self._feed, event), RANK_CYCLE)
                 case RequestDrain(machine=name):
                     self._send(name, partial(self._drain, self._machines[name], effect))
@@ -105,11 +105,11 @@ class Defragmentation:
             if number == self._timers[timer]:
                 self._feed(DefragTimerFired(timer=timer), now)
 
-        # Polls of the same instant come first: what they find is told.
+        # Polls at the same instant come first, so their results are visible.
         self._engine.at(max(at, self._engine.now), fire, RANK_CYCLE)
 
     def _ads(self, query: QueryPool, now: float) -> tuple[ClassAd, ...]:
-        """The slots that the collector would tell of."""
+        """The slots that the collector would return."""
         found = []
         for machine in self._machines.values():
             if not machine.alive:
@@ -154,7 +154,7 @@ class Defragmentation:
             machine.cancel_drain(now, order.request_id)
 
 
-def _told(slot: Slot, shared: dict[str, Any], now: float) -> ClassAd:
+def _told(slot: SimulatedSlot, shared: dict[str, Any], now: float) -> ClassAd:
     """The ad of a slot as the collector has it."""
     ad = pool_ad(slot, now)
     for name, value in shared.items():

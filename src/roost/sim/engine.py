@@ -1,11 +1,11 @@
-"""The clock of the simulated world: a heap of what is due, taken in the order of a full key.
+"""The clock of the simulated world: a heap of events, taken in the order of a full key.
 
-The key is (time, rank, place, sequence). Rank and place order what happens at the same instant and does not
-depend on when it was planned: polls come before messages, machine after machine. Among the rest, what was planned first
-comes first. So a poll that is left out changes nothing of the order of all that remains.
+The key is (time, rank, place, sequence). Rank and place order events at the same instant independently of when they
+were planned: polls come before messages, machine by machine. Among the rest, the first planned comes first. Leaving out
+a poll therefore does not change the order of the remaining events.
 
-Only what is due within the present minute is kept in order. What is due later is put by for its minute: most of it is
-the submission of jobs, and deadlines that will be set anew before they come.
+Only events within the current minute are kept in order. Later ones are put aside by minute: most of them are
+submissions of jobs, and deadlines that will be set again before they are due.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
-#: What is due: called with the time.
+#: An event: called with the time.
 Due = Callable[[float], None]
 
-#: Objects made during a run, less those that are gone, after which cycles of garbage are looked for.
+#: Number of objects created during a run, minus those freed, after which garbage cycles are collected.
 COLLECTED_EVERY: Final = 200_000
 
-#: For so long what is due is kept in order, s.
+#: The time span within which events are kept in order, s.
 ORDERED_S: Final = 60.0
 
 RANK_POLL: Final = 0
@@ -36,23 +36,23 @@ _Entry = tuple[float, int, int, int, Due]
 
 
 class Engine:
-    """A heap of what is due."""
+    """A heap of events."""
 
     __slots__ = ("_heap", "_later", "_ordered_until", "_sequence", "done", "now")
 
     def __init__(self, start: float) -> None:
         #: Epoch s.
         self.now = start
-        #: How many have been taken.
+        #: Number of events taken.
         self.done = 0
-        #: What is due before that instant, and by the minute what is due later.
+        #: Events before that instant, and later ones by the minute.
         self._heap: list[_Entry] = []
         self._later: defaultdict[float, list[_Entry]] = defaultdict(list)
         self._ordered_until = start // ORDERED_S * ORDERED_S + ORDERED_S
         self._sequence = 0
 
     def at(self, time: float, due: Due, rank: int = RANK_MESSAGE, place: int = 0) -> None:
-        """Plan `due` for `time`, which must not have passed."""
+        """Plan `due` for `time`, which must not be in the past."""
         assert time >= self.now, f"planned for {time}, and it is {self.now}"
         self._sequence += 1
         entry = time, rank, place, self._sequence, due
@@ -62,7 +62,7 @@ class Engine:
             self._later[time // ORDERED_S * ORDERED_S].append(entry)
 
     def run(self, until: float) -> None:
-        """Take everything that is due before `until`, then let it be `until`."""
+        """Take all events before `until`, then set the time to `until`."""
         while self._ordered_until < until:
             self._take(self._ordered_until)
             self._heap = self._later.pop(self._ordered_until, [])
@@ -83,9 +83,9 @@ class Engine:
 
 @contextmanager
 def seldom_collected() -> Iterator[None]:
-    """Cycles of garbage are looked for seldom: jobs and machines stay to the end, and what comes and goes has few.
+    """Collect garbage cycles rarely: jobs and machines live to the end, and short-lived objects form few cycles.
 
-    What is there already is not looked at again.
+    Existing objects are not examined again.
     """
     before = gc.get_threshold()
     gc.set_threshold(COLLECTED_EVERY, *before[1:])

@@ -1,13 +1,13 @@
-"""What a run amounts to: figures about jobs, machines and owners, made from its records alone.
+"""The summary of a run: figures about jobs, machines and owners, computed from its records alone.
 
-* *goodput*: time that jobs ran and that counts: of runs that completed, and what was saved of others.
-* *badput*: time that jobs ran and that was thrown away, by the cause of the eviction.
-* *utilisation*: time that jobs had cores, by the time of all cores that there was.
-* *wait*: from submission to the first start. *Slowdown*: from submission to completion, by the time that the job
-  needs on a machine of its own (at least 10 s).
-* *owner interference*: time that a job ran while keys were being pressed on its machine.
+* *goodput*: run time of jobs that counts: of completed runs, and the saved part of others.
+* *badput*: run time of jobs that was lost, by the cause of the eviction.
+* *utilisation*: core time of jobs, divided by the time of all cores.
+* *wait*: from submission to the first start. *Slowdown*: from submission to completion, divided by the run time of the
+  job on an otherwise unused machine (at least 10 s).
+* *owner interference*: run time of jobs while keys were being pressed on their machine.
 
-Sums are over runs that ended, and those that went on at the end of the simulation, whose time is *open*.
+Sums cover runs that ended, and those in progress at the end of the simulation, whose time is *open*.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from typing import Any
 from roost.base.records import dataclass, field
 from roost.sim.record import Record
 
-#: Shortest run that a slowdown is measured by, s.
+#: Shortest run time used for a slowdown, s.
 SLOWDOWN_RUN_S_MIN = 10.0
 
 
 @dataclass(slots=True, kw_only=True)
 class Metrics:
-    """Gathers figures; `take` is a sink of records."""
+    """Collects figures; `take` is a sink of records."""
 
     slots: int
     days: float
     run_s: dict[str, float]
-    #: Of all slots at the beginning.
+    #: Cores of all initial slots.
     cores: int
     submitted: dict[str, float] = field(default_factory=dict)
     started: dict[str, float] = field(default_factory=dict)
@@ -45,7 +45,7 @@ class Metrics:
     outcomes: Counter[str] = field(default_factory=Counter)
 
     def take(self, record: Record) -> None:
-        """A record more."""
+        """Take a record."""
         match record["what"]:
             case "transition":
                 self.transitions[record["number"]] += 1
@@ -75,7 +75,7 @@ class Metrics:
             self.badput_s[cause] += lost_s
 
     def summary(self) -> dict[str, Any]:
-        """All figures, in the order in which they are shown."""
+        """All figures, in display order."""
         waits = sorted(self.started[job] - at for job, at in self.submitted.items() if job in self.started)
         slowdowns = sorted(
             (at - self.submitted[job]) / max(SLOWDOWN_RUN_S_MIN, self.run_s[job]) for job, at in self.completed.items()

@@ -1,13 +1,13 @@
-"""The matchmaker of the simulated pool: the cycles of `roost.negotiator`, every NEGOTIATOR_INTERVAL.
+"""The negotiator of the simulated pool: the cycles of `roost.negotiator`, every NEGOTIATOR_INTERVAL.
 
-The matchmaking cycle of a real pool decides who gets which slot: slots' ads as of their last poll, the queue's idle
-jobs by submitter, priority and autocluster, users' accounts. Where ranks and policy allow it, free slots are asked one
-by one, the best first (`simulated_slots`); else all slots are brought into a table as the collector keeps one. Both
-give the same.
+The matchmaking cycle of a real pool decides which user gets which slot, from slot ads as of their last poll, the
+queue's idle jobs by submitter, priority and autocluster, and users' accounts. If ranks and policy allow it, free slots
+are examined one by one, the best first (`simulated_slots`); otherwise all slots are put into a table like the
+collector's. Both give the same result.
 
-The queue is told which attributes of jobs matching depends on, which jobs got nothing and why, and which policy of the
-pool is in force. A slot that was given away is not given again before its machine offers another claim. When a part of
-a slot has been claimed, another cycle follows at once for what is left, as the slot's new ad starts one in a real pool.
+The queue receives the attributes of jobs on which matching depends, the jobs that got nothing and why, and the pool
+policy in force. An assigned slot is not assigned again before its machine offers another claim. When part of a slot has
+been claimed, another cycle follows at once for the rest, as the slot's new ad starts one in a real pool.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from typing import Any, Final, NamedTuple, Protocol
 
 import numpy as np
 
-from roost.base.changed import maker
 from roost.base.records import replace
 from roost.classad import ClassAd, Expr
 from roost.classad.ad import MISSING
@@ -33,7 +32,7 @@ from roost.negotiator.cycle import negotiate
 from roost.negotiator.memory import Memory
 from roost.negotiator.pool_policy import identity, restricted
 from roost.negotiator.reach import significant
-from roost.negotiator.settings import Settings
+from roost.negotiator.settings import NegotiatorSettings
 from roost.negotiator.single_slots import SingleSlots
 from roost.negotiator.snapshot import Match, Part, Plan, Pledge, Request, Snapshot, SubmitterDemand
 from roost.negotiator.verdicts import may_be_true
@@ -43,7 +42,7 @@ from roost.schedd.jobs.idle import IdleGroup
 from roost.sim.bus import AT_ONCE, TRIP_S_MAX, Bus
 from roost.sim.cell import SimulatedCell
 from roost.sim.engine import RANK_CYCLE, Engine
-from roost.sim.machine.host import Machine, Slot
+from roost.sim.machine.host import Machine, SimulatedSlot
 from roost.sim.machine.pool_ads import pool_ad
 from roost.sim.queue.clock import BESIDE_POLLS_S
 from roost.sim.queue.queue import NAME, Queue
@@ -51,36 +50,33 @@ from roost.sim.simulated_slot_terms import Terms, terms_of
 from roost.sim.simulated_slots import SimulatedSlots, is_free
 from roost.startd.states import State
 
-#: Records of which a step makes many, made faster.
-_request: Final = maker(Request)
-_match_given: Final = maker(ev.MatchGiven)
-
-#: How long a slot that was given away is kept for who got it, and how soon a cycle follows where there is more, s.
+#: How long an assigned slot is reserved for its user, and how soon a cycle follows if there is more to assign, s.
 PROMISE_S: Final = 120.0
 AGAIN_S: Final = 0.5
-#: How soon an eager cycle follows a word of the queue: before the queue's other words are there, s.
+#: How soon an eager cycle follows a demand: before the queue's other messages arrive, s.
 SOON_S: Final = 0.001
-#: When an eager matchmaker knows of a slot that has become free: after it knows who has left it, s.
+#: When an eager negotiator learns of a slot that has become free: after it learns which job has left it, s.
 SEEN_S: Final = 0.03
-#: How long an eager cycle waits for the word of slots that jobs have just left, s: they hear of it, and are seen.
+#: How long an eager cycle waits for messages from slots that jobs have just left: they hear of it, and become visible,
+#: s.
 SLOT_HEARD_S: Final = AT_ONCE * TRIP_S_MAX + SEEN_S
-#: How long it waits for the sight of them: jobs that end at one instant are told of, and leave, a trip apart each.
+#: How long it waits for their ads: jobs that end at the same instant are reported, and leave, one round trip apart.
 SIGHT_S: Final = 2 * AT_ONCE * TRIP_S_MAX + SEEN_S
 
 
 class _Named(Protocol):
     """Slots by name."""
 
-    def __getitem__(self, name: str, /) -> Slot:
-        """A slot that there is."""
+    def __getitem__(self, name: str, /) -> SimulatedSlot:
+        """A slot of the pool."""
 
 
 class _Withheld:
-    """Claims that are not available: given away, or of slots of which the matchmaker does not know yet."""
+    """Claims that are not available: assigned, or of slots that the negotiator does not know yet."""
 
     def __init__(self, promised: Mapping[str, float]) -> None:
         self._promised = promised
-        #: Slot to the claim that it offers, where slots are not seen at once.
+        #: Slot to the claim that it offers, if slots are not visible at once.
         self._offered: dict[str, str] = {}
         self._unseen: set[str] = set()
         #: Those among them that are free because a job has left.
@@ -91,11 +87,11 @@ class _Withheld:
 
     @property
     def awaits(self) -> bool:
-        """Whether the ad of a slot is still to come that a job has just left."""
+        """Whether the ad of a slot that a job has just left is still expected."""
         return bool(self._left)
 
     def offers(self, slot: str, claim_id: str, *, free: bool) -> bool:
-        """A slot has a claim to give; whether it is another one than before, which the matchmaker has not seen."""
+        """Note that a slot offers a claim; return whether it is a new one, which the negotiator has not seen."""
         before, self._offered[slot] = self._offered.get(slot, ""), claim_id
         self.see(before)
         if before == claim_id:
@@ -106,11 +102,11 @@ class _Withheld:
         return True
 
     def is_unseen(self, claim_id: str) -> bool:
-        """Whether the slot's ad is still to come."""
+        """Whether the slot's ad is still expected."""
         return claim_id in self._unseen
 
     def see(self, claim_id: str) -> None:
-        """The slot's ad is there."""
+        """Note that the slot's ad has arrived."""
         self._unseen.discard(claim_id)
         self._left.discard(claim_id)
 
@@ -119,14 +115,14 @@ class Manner(NamedTuple):
     """How a pool negotiates."""
 
     interval_s: float
-    settings: Settings
+    settings: NegotiatorSettings
     #: Indices of machines, in the order in which they are offered.
     order: list[int]
-    #: Machines are told of matches.
+    #: Machines are notified of matches.
     informs: bool = True
-    #: Requests may be served one by one where that comes to the same.
+    #: Requests may be served one by one if that is equivalent.
     singly: bool = True
-    #: A cycle follows whatever happens, as in a real pool, and slots are seen when their ads have come.
+    #: A cycle follows each event, as in a real pool, and slots become visible when their ads arrive.
     eager: bool = False
 
 
@@ -145,62 +141,62 @@ class Negotiation:
     ) -> None:
         settings, singly = manner.settings, manner.singly
         self.engine = engine
-        #: The cell that takes the place of the matchmaking cycle; None where there is none.
+        #: The cell that replaces the matchmaking cycle; None if there is none.
         self.cell = cell
         self.bus = bus
         self.queue = queue
         self.machines = machines
         self.interval_s, self.informs, self.eager = manner.interval_s, manner.informs, manner.eager
-        #: Since when cycles wait for slots that jobs have just left; None while none does.
+        #: Since when cycles wait for slots that jobs have just left; None if they do not.
         self._unseen_since: float | None = None
-        #: Pairs of a request and a slot that were looked at.
+        #: Pairs of a request and a slot that were examined.
         self.evaluations = 0
         #: The last run of the cell.
         self.last: Plan | None = None
         self.accounts = Accounts()
         self.memory = Memory()
         self.slots = Table()
-        #: Why jobs got nothing, requests counted by the texts of their rejections.
+        #: Why jobs got nothing: requests counted by the texts of their rejections.
         self.rejections: dict[str, int] = {}
-        #: The same by what stood in the way of some slot, for requests for which that is told.
+        #: The same by the reason for rejecting some slot, for requests that report it.
         self.causes: dict[str, int] = {}
         #: User to weight and number of slots in use, at the last update of accounts.
         self._usage: Mapping[str, tuple[float, int]] = {}
-        #: Changes of who runs, counted by the queue, when it was looked at last.
+        #: The queue's count of changes in running jobs at the last update.
         self._turns = -1
-        #: Claim that was given away to when, epoch s.
+        #: Assigned claim to when, epoch s.
         self.promised: dict[str, float] = {}
-        #: Claim that was given away to its slot, and to what it costs whom until the slot says so itself.
-        self._pledges: dict[str, tuple[Slot, Pledge]] = {}
+        #: Assigned claim to its slot, and to its charge, until the slot reports its use.
+        self._pledges: dict[str, tuple[SimulatedSlot, Pledge]] = {}
         #: (submitter, autocluster) to matches that are on their way to the queue.
         self._given: Counter[tuple[str, int]] = Counter()
-        #: Attributes of jobs that matching depends on, and texts of START while draining that were looked at for them.
+        #: Attributes of jobs on which matching depends, and texts of START while draining that were examined for them.
         self._of_policy: tuple[str, ...] = ()
-        #: Attributes of jobs that matter, as the queue was told.
+        #: Significant attributes, as last sent to the queue.
         self.significant: tuple[str, ...] = ()
         self._starts: set[str] = set()
-        #: Autocluster to what the queue was told last of why it got nothing.
+        #: Autocluster to the last reason sent to the queue why it got nothing.
         self._told: dict[int, str] = {}
-        #: After how long cycles follow that are asked for, s.
+        #: Delay of requested cycles, s.
         self._asked: set[float] = set()
-        #: Submitter to its ad, where that has no counts of jobs.
+        #: Submitter to its ad, if that has no counts of jobs.
         self._submitter_ads: dict[str, ClassAd] = {}
         #: Place of each machine in the order in which they are offered.
         place = {index: at for at, index in enumerate(manner.order)}
         self._ordered = sorted(machines, key=lambda each: place[each.index])
-        #: Name of a slot to what its ad is of: state, whether it offers itself, claim, time of the poll, its sizes.
+        #: Name of a slot to the inputs of its ad: state, whether it is on offer, claim, time of the poll, its sizes.
         self._shown: dict[str, tuple[object, ...]] = {}
         #: In a cell: slot to when its ad was published, epoch s.
         self._published_at: dict[str, float] = {}
-        #: In a cell: what the last run saw that had nothing to order, and when that was.
+        #: In a cell: the input of the last run that had nothing to order, and its time.
         self._idle: tuple[object, float] = (None, -math.inf)
         self._versions: Array = np.zeros(64, np.int64)
         self._changes = 0
         self._may_be_singly = singly and cell is None
         self._may_skip = singly
         self._withheld = _Withheld(self.promised)
-        #: Slot to the public part of the id of its claim that the queue says is over, and since when a cycle waits for
-        #: the word of these slots, epoch s.
+        #: Slot to the public part of the id of its claim that the queue reported as over, and since when a cycle waits
+        #: for these slots to report, epoch s.
         self._left: dict[str, str] = {}
         self._waits_since: float | None = None
         self._place = place
@@ -209,38 +205,38 @@ class Negotiation:
         self._charges = engine.now + BESIDE_POLLS_S
         if manner.eager:
             queue.leave = lambda slots: self._left.update(slots)
-        #: Slots that have changed and were not looked at yet, in the order in which they did first.
-        self._changed: dict[Slot, None] = {}
+        #: Slots that have changed and were not examined yet, in the order of their first change.
+        self._changed: dict[SimulatedSlot, None] = {}
         self._take(settings)
         engine.at(engine.now + self.interval_s, self._cycle, RANK_CYCLE)
 
-    def _take(self, settings: Settings) -> None:
+    def _take(self, settings: NegotiatorSettings) -> None:
         self.slot_source = SimulatedSlots(self._place, settings)
         self.slot_source.asked_for = self._withheld
         self.singly = SingleSlots(self.slot_source, settings)
         self.settings = settings
-        # Where nothing can be preempted, no submitter is visited for the sake of slots in use.
+        # If nothing can be preempted, no submitter is visited for the sake of slots in use.
         self._settings_singly = replace(settings, consider_preemption=False)
         self.configured()
 
-    def reconfigure(self, settings: Settings, *, informs: bool, interval_s: float) -> None:
-        """The daemon reads its configuration anew, and matches soon after."""
+    def reconfigure(self, settings: NegotiatorSettings, *, informs: bool, interval_s: float) -> None:
+        """Read the configuration again, and match soon after."""
         self.informs, self.interval_s = informs, interval_s
         self._take(settings)
         self.more()
 
     def configured(self) -> None:
-        """The machines' configuration is there, or is another one."""
+        """Note that the machines' configuration is known, or has changed."""
         slots = [slot for machine in self.machines for slot in machine.slots]
         ranks = any(not _is_constant(slot.plan.policy.expressions) for slot in slots)
-        #: Whether slots in use may be had.
+        #: Whether slots in use may be preempted.
         self._preempts = self.settings.consider_preemption and (
             ranks or may_be_true(self.settings.preemption_requirements)
         )
         terms = None if self._preempts else terms_of(self.settings, self.machines)
         self.asks_singly = self._may_be_singly and terms is not None
         self.slot_source.agree(terms or Terms())
-        # Slots come and go, and are cut anew, without a transition of theirs.
+        # Slots appear, disappear and are cut again without a transition.
         self._divided = [machine for machine in self.machines if machine.plan.division is not None]
         for slot in slots:
             self.look(slot)
@@ -249,8 +245,8 @@ class Negotiation:
         kinds = {(id(slot.plan.policy.expressions), *slot.plan.ad.cells): slot for slot in slots}
         self._tell_significant(kinds.values())
 
-    def _tell_significant(self, slots: Iterable[Slot]) -> None:
-        """Tell the queue which attributes of its jobs matter; what has been significant stays so."""
+    def _tell_significant(self, slots: Iterable[SimulatedSlot]) -> None:
+        """Send the queue the significant attributes of its jobs; significant attributes stay so."""
         table = Table()
         for slot in slots:
             table.put(slot.plan.name, pool_ad(slot, self.engine.now))
@@ -259,18 +255,18 @@ class Negotiation:
         self.tell_queue()
 
     def tell_queue(self) -> None:
-        """Tell it once more: a queue that has started again knows nothing of it."""
+        """Send it again: a restarted queue does not know it."""
         policy = identity(self.settings.policy)
         self.queue.feed(ev.SignificantChanged(attributes=self.significant, policy=policy))
 
-    def look(self, slot: Slot) -> None:
-        """A slot has changed."""
+    def look(self, slot: SimulatedSlot) -> None:
+        """Note that a slot has changed."""
         draining = slot.state.draining
         if draining is not None and draining.start is not None and str(draining.start) not in self._starts:
             self._starts.add(str(draining.start))
             self._tell_significant([slot])
         if not self.eager:
-            # The slots of this cycle's matches are looked at once more before the next, however often they change.
+            # The slots of this cycle's matches are examined once more before the next, however often they change.
             self._changed[slot] = None
             return
         self.slot_source.look(slot)
@@ -281,16 +277,16 @@ class Negotiation:
 
     def _see(self, claim_id: str) -> None:
         self._withheld.see(claim_id)
-        # Slots that became free together are looked at together.
+        # Slots that became free together are examined together.
         self.more(0.0)
 
     def forget(self, machine: Machine) -> None:
-        """The machine is dead."""
+        """Forget the slots of a dead machine."""
         self._look_at_changed()
         self.slot_source.forget(machine)
 
     def more(self, wait_s: float = AGAIN_S) -> None:
-        """More slots or requests are there than a moment ago."""
+        """Note that there are more slots or requests than a moment ago."""
         if wait_s not in self._asked:
             self._asked.add(wait_s)
             self.engine.at(self.engine.now + wait_s, partial(self._once_more, wait_s), RANK_CYCLE)
@@ -304,7 +300,7 @@ class Negotiation:
         self._look_round(now)
 
     def _look_at_changed(self) -> None:
-        """Look at the slots that have changed since the last time, as they are now."""
+        """Examine the slots that have changed since the last time, in their current state."""
         for slot in self._changed:
             self.slot_source.look(slot)
         self._changed.clear()
@@ -326,15 +322,15 @@ class Negotiation:
                 self.slot_source.catch_up(machine)
         wanted = self.queue.core.book.has_waiting and (len(self.slot_source) > 0 or self._preempts)
         if self.cell is not None:
-            # A run tells jobs why they wait, and what suspends those that run.
+            # A run tells jobs why they wait, and may suspend running ones.
             wanted = self.queue.core.book.has_waiting or self.cell.suspends()
         if not wanted and self.queue.turns == self._turns:
-            # As long as no use begins or ends, priorities move by a rule that the next update makes up for.
+            # As long as no use begins or ends, priorities evolve by a formula that the next update catches up with.
             return
         self._turns = self.queue.turns
         for claim_id in [each for each, at in self.promised.items() if now - at > PROMISE_S]:
             del self.promised[claim_id]
-        # Until the last cycle at least the use was what it had been; what was charged then is charged.
+        # Use was unchanged at least until the last cycle; what was charged for it then is charged.
         until = self._charges + (now - self._charges) // CHARGED_EVERY_S * CHARGED_EVERY_S
         until = until if self.eager else now - self.interval_s
         if (self.accounts.updated_at or 0.0) < until:
@@ -354,7 +350,9 @@ class Negotiation:
             self._negotiate(by_name, now)
 
     def _awaits_slots(self, now: float) -> bool:
-        """Whether a cycle waits for slots whose claims are over to say so, as in a real pool (`central.Bookings`)."""
+        """Whether a cycle waits for slots whose claims are over to report it, as in a real pool
+        (`central.Bookings`).
+        """
         slots = {slot.plan.name: slot for machine in self.machines if machine.alive for slot in machine.slots}
         self._left = {
             name: claim_id
@@ -371,31 +369,31 @@ class Negotiation:
         return False
 
     def _awaits_sight(self, now: float) -> bool:
-        """Whether a cycle waits for slots that jobs have just left: what these had is free once the slots are."""
+        """Whether a cycle waits for the ads of slots that jobs have just left: their resources are free only then."""
         if self._unseen_since is None:
             self._unseen_since = now
         if now < self._unseen_since + SIGHT_S:
-            # As soon as they are seen, another cycle follows.
+            # As soon as the ads arrive, another cycle follows.
             return True
         self._unseen_since = None
         return False
 
-    def _is_unheard(self, slot: Slot, claim_id: str) -> bool:
+    def _is_unheard(self, slot: SimulatedSlot, claim_id: str) -> bool:
         state = slot.state
         if state.claim.id.public != claim_id:
             return self._withheld.is_unseen(state.offered.text)
         return state.offered.text not in self.promised or state.preempting is None
 
-    def _negotiate(self, by_name: dict[str, Slot], now: float) -> None:
+    def _negotiate(self, by_name: dict[str, SimulatedSlot], now: float) -> None:
         snapshot = self._snapshot(by_name, now)
         plan = negotiate(snapshot, settings=self.settings, accounts=self.accounts, memory=self.memory)
         self.evaluations += sum(len(each.requests) for each in snapshot.demands) * len(snapshot.claims)
         self._carry_out(plan, by_name, now)
 
-    def _run_cell(self, cell: SimulatedCell, by_name: dict[str, Slot], now: float) -> None:
-        """A scheduling run of the cell takes the place of the matchmaking cycle.
+    def _run_cell(self, cell: SimulatedCell, by_name: dict[str, SimulatedSlot], now: float) -> None:
+        """Make a scheduling run of the cell in place of the matchmaking cycle.
 
-        One that would see what the last one saw, which had nothing to order, is left out, unless time has a say in it.
+        A run with the same input as the last one, which had nothing to order, is left out, unless time matters.
         """
         seen = self._changes, self.queue.fed, len(self.promised), cell.seen(now)
         if self._may_skip and seen == self._idle[0] and cell.is_steady(now - self._idle[1]):
@@ -443,16 +441,16 @@ class Negotiation:
         told = {autocluster: rejection.text for (_, autocluster), rejection in plan.rejected.items()}
         for autocluster, text in told.items():
             if self._told.get(autocluster) != text:
-                # Word of it shifts nothing: which slots were asked depends on the way they are asked.
+                # Reporting this has no effect: which slots were examined depends on the method.
                 due = partial(self.queue.hear, ev.MatchRefused(autocluster=autocluster, text=text))
                 self.engine.at(now + self.bus.steady_delay("matcher~queue", now), due)
         self._told = told
 
-    # -- what the matchmaker sees ------------------------------------------------------------------------
+    # -- the negotiator's input -------------------------------------------------------------------------
 
-    def _show(self, now: float) -> dict[str, Slot]:
-        """Bring the table of slots up to date; all slots by name, in the order in which they are offered."""
-        found: dict[str, Slot] = {}
+    def _show(self, now: float) -> dict[str, SimulatedSlot]:
+        """Update the table of slots; return all slots by name, in the order in which they are offered."""
+        found: dict[str, SimulatedSlot] = {}
         for machine in self._ordered:
             for slot in machine.slots if machine.alive else ():
                 found[slot.plan.name] = slot
@@ -465,7 +463,7 @@ class Negotiation:
             state, polled_at = slot.state, 0.0
             offered = is_free(slot) or (self._preempts and state.preempting is not None)
             if offered:
-                # What matters of the others is who has them: measurements are for those that may be had.
+                # Of the others, only the user matters: measurements are for those that may be assigned.
                 slot.machine.sync(now)
                 state, polled_at = slot.state, slot.machine.polling.polled_at
             present = state.state, offered, state.claim.id, polled_at, slot.cuts
@@ -477,10 +475,12 @@ class Negotiation:
             self._publish(name, slot, now)
         return found
 
-    def _publish(self, name: str, slot: Slot, now: float) -> None:
-        """A run of a cell sees a slot as its machine published it last: when it changed, or UPDATE_INTERVAL ago."""
+    def _publish(self, name: str, slot: SimulatedSlot, now: float) -> None:
+        """Publish slots: a run of a cell sees a slot as its machine last published it, when it changed or at
+        UPDATE_INTERVAL.
+        """
         state = slot.state
-        # What tasks there are, which stand still, and what suspends them.
+        # The tasks, those that are suspended, and the causes.
         present = state.pair, is_free(slot), state.claim.id, slot.cuts, state.suspenders, state.claim.job_ad is None
         at = self._published_at.get(name)
         if self._shown.get(name) != present or at is None or now - at >= slot.machine.plan.update_s:
@@ -496,7 +496,7 @@ class Negotiation:
             self._versions = np.concatenate((self._versions, np.zeros(row + 1, np.int64)))
         self._versions[row] = self._changes
 
-    def _snapshot(self, by_name: dict[str, Slot], now: float) -> Snapshot:
+    def _snapshot(self, by_name: dict[str, SimulatedSlot], now: float) -> Snapshot:
         claims = {name: text for name, slot in by_name.items() if (text := self._offered(slot)) is not None}
         return Snapshot(
             slots=self.slots,
@@ -509,11 +509,11 @@ class Negotiation:
         )
 
     def snapshot(self, now: float) -> Snapshot:
-        """The pool as a run would see it now."""
+        """The input of a run at this instant."""
         return self._snapshot(self._show(now), now)
 
     def _pledged(self) -> tuple[Pledge, ...]:
-        """What slots that are on their way cost."""
+        """The charges for slots that are being assigned."""
         self._pledges = {
             claim_id: (slot, pledge)
             for claim_id, (slot, pledge) in self._pledges.items()
@@ -521,8 +521,8 @@ class Negotiation:
         }
         return tuple(pledge for _, pledge in self._pledges.values())
 
-    def _offered(self, slot: Slot) -> str | None:
-        """The claim that a slot offers, unless it was given away already."""
+    def _offered(self, slot: SimulatedSlot) -> str | None:
+        """The claim that a slot offers, unless it was already assigned."""
         state = slot.state
         if is_free(slot):
             claim = state.claim
@@ -533,7 +533,7 @@ class Negotiation:
         return None if claim.id.text in self._withheld else claim.id.text
 
     def _demands(self, now: float) -> tuple[SubmitterDemand, ...]:
-        """What the queue wants, as it would tell it at this instant."""
+        """The queue's demand at this instant."""
         offered = self.queue.core.offered(now)
         counts = self.queue.core.submitter_ads() if self.settings.policy.any else {}
         room = max(0, self.queue.core.claim_table.places(now) - sum(self._given.values()))
@@ -541,11 +541,16 @@ class Negotiation:
         for submitter, groups in offered.items():
             about = self._submitter_ad(submitter, counts.get(submitter))
             requests = tuple(self._requests(submitter, groups))
-            found.append(SubmitterDemand(schedd=NAME, submitter=submitter, requests=requests, ad=about, room=room))
+            found.append(
+                SubmitterDemand(
+                    schedd=NAME, submitter=submitter, requests=requests, ad=about, room=room,
+                    arrivals=self.queue.core.book.arrivals,
+                )
+            )  # fmt: skip
         return tuple(found)
 
     def _submitter_ad(self, submitter: str, counts: dict[str, Any] | None) -> ClassAd:
-        """What a submitter's ad says, which no policy asks for where there are no counts of its jobs."""
+        """A submitter's ad, which no policy refers to if it has no counts of jobs."""
         said = {"Name": submitter, "ScheddName": NAME, "Machine": NAME}
         if counts is not None:
             return ClassAd({**counts, **said})
@@ -555,7 +560,9 @@ class Negotiation:
         return found
 
     def _requests(self, submitter: str, groups: list[IdleGroup]) -> list[Request]:
-        """The requests of a submitter, less what it is given already; neighbours of one autocluster are one."""
+        """The requests of a submitter, less the slots it has been assigned; adjacent ones of one autocluster are
+        merged.
+        """
         sample = self.queue.core.book.autoclusters.sample
         places = self.queue.core.claim_table.places(self.engine.now)
         given = {autocluster: count for (name, autocluster), count in self._given.items() if name == submitter}
@@ -566,11 +573,11 @@ class Negotiation:
             if number in given:
                 count -= given[number]
             if count > 0:
-                found.append(_request(autocluster=number, ad=sample(number), count=count, job=job))
+                found.append(Request(autocluster=number, ad=sample(number), count=count, job=job))
         return found
 
     def _together(self, groups: list[IdleGroup]) -> list[tuple[int, int, str]]:
-        """Autoclusters in turn, each with how many of its jobs are offered there and the first of these."""
+        """Consecutive autoclusters, each with the number of its jobs offered there and the first of these."""
         clusters = self.queue.core.book.clusters
         found = []
         number, count, job = -1, 0, ""
@@ -587,7 +594,7 @@ class Negotiation:
             found.append((number, count, job))
         return found
 
-    # -- what comes of it --------------------------------------------------------------------------------
+    # -- the result --------------------------------------------------------------------------------------
 
     def _hand_out(self, slots: _Named, match: Match, now: float) -> None:
         for each in match.slots:
@@ -595,7 +602,7 @@ class Negotiation:
             if each.pledge is not None:
                 self._pledges[each.claim_id] = slots[each.slot], each.pledge
         self._tell(
-            _match_given(
+            ev.MatchGiven(
                 submitter=match.submitter,
                 autocluster=match.autocluster,
                 slot=match.slot,
@@ -611,17 +618,18 @@ class Negotiation:
                 machine = slots[each.slot].machine
                 self.bus.send(f"matcher>{machine.plan.name}", partial(machine.queue_link.matched, each.claim_id))
 
-    def _told_ad(self, slot: Slot, ad: ClassAd | None, now: float) -> ClassAd:
-        """The ad of a slot for who gets it."""
+    def _told_ad(self, slot: SimulatedSlot, ad: ClassAd | None, now: float) -> ClassAd:
+        """The ad of a slot as sent to its new user."""
         return restricted(pool_ad(slot, now) if ad is None else ad, self.settings.policy, self.settings.in_force)
 
-    def _part(self, slot: Slot, part: Part, now: float) -> ev.GivenPart:
+    def _part(self, slot: SimulatedSlot, part: Part, now: float) -> ev.GivenPart:
         task, ad = part.pledge.task, self._told_ad(slot, None, now)
         assert task is not None, "only a cell gives a job several slots"
         return ev.GivenPart(slot=part.slot, node=part.node, claim_id=part.claim_id, slot_ad=ad, task=task)
 
     def _tell(self, event: ev.MatchGiven) -> None:
-        # The matchmaker's word takes its time too, so that the slot usually knows of the match before the claim comes.
+        # The negotiator's message takes time too, so the slot usually knows of the match before the claim request
+        # arrives.
         given = event.submitter, event.autocluster
         self._given[given] += 1
 

@@ -1,8 +1,8 @@
-"""What happened: a stream of records, and its digest.
+"""The records of a run: a stream of events, and its digest.
 
 Every record goes through `Recorder.write`: into the digest, and to the sinks. A record is a flat dict: ``t`` (s since
-the beginning), ``what``, and what belongs to that kind; its JSON text, keys in the order of writing, is what the digest
-is made of. Kinds and fields are described in docs/guides/lab.md.
+the beginning), ``what``, and the fields of that kind. The digest is computed over its JSON text, keys in the order of
+writing. Kinds and fields are described in docs/guides/lab.md.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ Record = dict[str, Any]
 Sink = Callable[[Record], None]
 
 
-#: Records that are put into the digest together, at most.
+#: Maximum number of records that are added to the digest together.
 TEXTS_MAX: Final = 256
 
 
 class Recorder:
-    """Takes records in."""
+    """Accepts records."""
 
     __slots__ = ("_hash", "_lines", "_texts", "count", "sinks", "start")
 
@@ -32,11 +32,11 @@ class Recorder:
     ) -> None:
         self.start = start
         self.sinks = sinks
-        #: Records written.
+        #: Number of records written.
         self.count = 0
         self._lines = lines
         self._hash = blake2b(digest_size=16)
-        #: What is not in the digest yet.
+        #: Records not yet in the digest.
         self._texts: list[bytes] = []
 
     def write(self, now: float, what: str, **fields: Any) -> None:
@@ -58,7 +58,7 @@ class Recorder:
 
     @property
     def digest(self) -> str:
-        """Of all records so far, 32 hexadecimal digits."""
+        """The digest of all records so far, 32 hexadecimal digits."""
         self._digested()
         return self._hash.hexdigest()
 

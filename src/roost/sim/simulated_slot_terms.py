@@ -1,7 +1,7 @@
-"""Whether the slots of simulated machines may be asked one by one (`simulated_slots`), and what may be remembered then.
+"""Whether the slots of simulated machines may be examined one by one (`simulated_slots`), and what may then be cached.
 
-Their ranks must be those of their last transition: not what sensors, the clock or chance decide. No policy discards
-slots, for that would have to be found out of all of them, and none shrinks with each match.
+Their ranks must stay constant since their last transition, independent of sensors, the clock and random numbers. No
+policy may discard slots, which would require examining all of them, and no slot may shrink with each match.
 """
 
 from __future__ import annotations
@@ -15,34 +15,34 @@ from roost.classad import ClassAd, Expr, parse_expression
 from roost.classad.ad import MISSING
 from roost.classad.syntax import strip
 from roost.negotiator.reach import calls, reach
-from roost.negotiator.settings import Settings
+from roost.negotiator.settings import NegotiatorSettings
 from roost.negotiator.verdicts import SCOPES
 from roost.negotiator.view import WEIGHT
-from roost.sim.machine.host import Machine, Slot
+from roost.sim.machine.host import Machine, SimulatedSlot
 from roost.sim.machine.pool_ads import pool_ad
 from roost.startd.attributes import OWNED
 
-#: Attributes of a free slot that change without its plan, state or benchmarks.
+#: Attributes of a free slot that change without a change of its plan, state or benchmarks.
 _PASSING: Final = OWNED - {"state", "mips", "kflops", "remoteowner", "remoteuser"} | {"start"}
 _CHANCE: Final = frozenset(("random",))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Terms:
-    """What ranks and weights of slots depend on."""
+    """The inputs of ranks and weights of slots."""
 
     #: Names that a job must not have for the ranks to be the same with and without it.
     say: frozenset[str] = frozenset()
-    #: Weight and ranks of a free slot depend on its plan, state and benchmarks only.
+    #: Weight and ranks of a free slot depend only on its plan, state and benchmarks.
     worth_lasts: bool = False
-    #: Its weight depends on its plan only.
+    #: Its weight depends only on its plan.
     weight_lasts: bool = False
 
 
-def terms_of(settings: Settings, machines: Iterable[Machine]) -> Terms | None:
-    """The terms of a pool; None if its slots have to be looked at all at once.
+def terms_of(settings: NegotiatorSettings, machines: Iterable[Machine]) -> Terms | None:
+    """The terms of a pool; None if all its slots have to be examined together.
 
-    To be asked again when the machines' configuration has changed.
+    Must be computed again when the machines' configuration changes.
     """
     policy = settings.policy
     if any((policy.startd_only, policy.audit, settings.slot_constraint, settings.pool_size_constraint)):
@@ -74,24 +74,24 @@ def terms_of(settings: Settings, machines: Iterable[Machine]) -> Terms | None:
 
 
 def _draws(ad: ClassAd) -> bool:
-    """Whether chance has a say in an ad: numbers are drawn in the order in which slots are asked."""
+    """Whether an ad uses random numbers, which are drawn in the order in which slots are examined."""
     return any(isinstance(cell, Expr) and calls(cell, _CHANCE) for cell in ad.cells.values())
 
 
 def expressions_in(ads: tuple[ClassAd, ...], name: str) -> list[Expr]:
-    """What stands under a folded name in a slot's ads."""
+    """The expressions under a folded name in the ads of a slot."""
     return [cell for ad in ads if isinstance(cell := ad.cell(name), Expr)]
 
 
-#: By identity, which is kept: expressions of a policy to whether a slot that belongs to its owner takes no job at all.
+#: By identity, which is kept alive: expressions of a policy to whether a slot in Owner accepts no jobs.
 _REFUSES: Final[dict[int, tuple[ClassAd, bool]]] = {}
 _MAX: Final = 10_000
 _CLOSED: Final = parse_expression("START =?= False").tree
 
 
-def refuses_with_owner(slot: Slot) -> bool:
-    """Whether a slot in the state Owner takes no job as long as it stays there: its IS_OWNER is START =?= FALSE, and
-    START asks nothing of jobs. What the clock changes of that the slot's next poll finds.
+def refuses_with_owner(slot: SimulatedSlot) -> bool:
+    """Whether a slot in the state Owner accepts no jobs as long as it stays there: its IS_OWNER is START =?= FALSE, and
+    START does not refer to jobs. Changes with the clock are found by the slot's next poll.
     """
     policy = slot.plan.policy.expressions
     known = _REFUSES.get(id(policy))
@@ -102,7 +102,7 @@ def refuses_with_owner(slot: Slot) -> bool:
     return known[1]
 
 
-def _refuses_with_owner(slot: Slot, policy: ClassAd) -> bool:
+def _refuses_with_owner(slot: SimulatedSlot, policy: ClassAd) -> bool:
     owner, start = policy.cell("isowner"), policy.cell("start")
     if not isinstance(owner, Expr) or not isinstance(start, Expr) or strip(owner.tree) != _CLOSED:
         return False

@@ -1,8 +1,8 @@
-"""The slots of simulated machines as the matchmaker asks them one by one (`roost.negotiator.single_slots`).
+"""The slots of simulated machines for a negotiator that examines them one by one (`roost.negotiator.single_slots`).
 
-After each transition of a slot its holder, weight and ranks are read. Its sensors are read only when the matchmaker
-asks about the slot. A request that a slot refused, or that refused it, is not tried again before the slot's next poll
-or transition, unless what was evaluated depends on the clock or on chance.
+After each transition of a slot its holder, weight and ranks are read. Its sensors are read only when the negotiator
+examines the slot. A request that a slot refused, or that refused the slot, is not tried again before the slot's next
+poll or transition, unless the evaluation depends on the clock or on random numbers.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from roost.classad import ClassAd
 from roost.classad.ad import MISSING
 from roost.negotiator.memory import Key
 from roost.negotiator.reach import reach
-from roost.negotiator.settings import Settings
+from roost.negotiator.settings import NegotiatorSettings
 from roost.negotiator.single_slots import own_ranks
 from roost.negotiator.view import SlotView, charged_for, weight_of
 from roost.node.host_plan import SlotPlan
 from roost.policy.decision import StepWorld
-from roost.sim.machine.host import Machine, Slot
+from roost.sim.machine.host import Machine, SimulatedSlot
 from roost.sim.simulated_slot_terms import Terms, expressions_in, refuses_with_owner
 from roost.startd.attributes import is_offered, overlay, requirements
 from roost.startd.policy_inputs import SlotPolicy
@@ -33,27 +33,27 @@ from roost.startd.states import BACKFILL, BACKFILL_BUSY, State
 
 #: Place of the machine, and of the slot on it.
 _Place: TypeAlias = tuple[int, int]
-#: A free slot in the order in which it is offered: both ranks, negative; its place; its row.
+#: Sort key of a free slot in the order of offers: both ranks, negated; its place; its row.
 _Offer: TypeAlias = tuple[float, float, _Place, int]
 
-#: What is known of whose a job is: `_WHOSE` of its ad.
+#: The user of a job: `_WHOSE` of its ad.
 _Whose: TypeAlias = tuple[object, ...]
 
-#: Attributes of a job that decide who is charged, and which limits it has.
+#: Attributes of a job that decide which user is charged, and its limits.
 _WHOSE: Final = ("user", "owner", "accountinggroup", "niceuser", "concurrencylimits")
-#: Kinds of cells that say it as they are.
+#: Types of cells whose value is constant.
 _SAID: Final = frozenset((str, bool, MISSING.__class__))
 _row_of: Final = itemgetter(3)
 #: States in which a user may be charged for a slot.
 _IN_USE: Final = (State.CLAIMED, State.PREEMPTING)
-#: Slots whose worth is remembered.
+#: Maximum number of slots whose weight and ranks are cached.
 WORTHS_MAX: Final = 100_000
-#: What a free slot asks of a job.
+#: The expressions of a free slot about a job.
 _ASKS: Final = ("start", "withinresourcelimits", "isvalidcheckpointplatform")
 
 
-def is_free(slot: Slot) -> bool:
-    """Whether a slot is unclaimed, and some job might get it."""
+def is_free(slot: SimulatedSlot) -> bool:
+    """Whether a slot is unclaimed, and might accept some job."""
     state = slot.state
     match state.state:
         case State.UNCLAIMED:
@@ -73,22 +73,22 @@ def is_free(slot: Slot) -> bool:
 class _Row:
     """A slot of the source."""
 
-    slot: Slot
+    slot: SimulatedSlot
     place: _Place
-    #: What its weight and ranks were computed of.
+    #: The inputs of its weight and ranks.
     plan: object = None
     weight: float = -1.0
-    #: Where it is among the free ones; None if it is not free.
+    #: Its key among the free slots; None if it is not free.
     offer: _Offer | None = None
-    #: Ad of the job that it is used for.
+    #: Ad of the job for which it is used.
     job: ClassAd | None = None
-    #: What is known of the job that a user is charged for, and of that user.
+    #: The user attributes of the charged job, and the charged user.
     whose: _Whose | None = None
     user: str = ""
 
 
 class _Claims(Mapping[str, str]):
-    """Name of a slot to the text of its claim's id, made on demand."""
+    """Name of a slot to the text of its claim id, made on demand."""
 
     def __init__(self, rows: Mapping[str, _Row]) -> None:
         self._rows = rows
@@ -106,13 +106,13 @@ class _Claims(Mapping[str, str]):
 class SimulatedSlots:
     """See the module."""
 
-    def __init__(self, place: Mapping[int, int], settings: Settings) -> None:
+    def __init__(self, place: Mapping[int, int], settings: NegotiatorSettings) -> None:
         self.settings = settings
         #: Place of each machine, by its index, in the order in which equal slots are offered.
         self._place = place
         #: Instant of the cycle.
         self.now = 0.0
-        #: Texts of the claims that the queue has asked for: their slots are no longer available.
+        #: Texts of the claims that the queue has requested: their slots are no longer available.
         self.asked_for: Container[str] = ()
         self.names: list[str] = []
         self.nodes: dict[str, str] = {}
@@ -126,40 +126,41 @@ class SimulatedSlots:
         self._free: list[_Offer] = []
         self._available = np.zeros(0, bool)
         self._weights = np.zeros(0)
-        #: Of all weights; None where it has to be computed anew.
+        #: Sum of all weights; None if it has to be computed again.
         self._sum: float | None = None
         #: False, and -1, for each row.
         self._nobody, self._no_holder = np.zeros(0, bool), np.zeros(0, np.int32)
         #: User to weight and number of slots.
         self._usage: dict[str, tuple[float, int]] = {}
-        #: Row to the ConcurrencyLimits of what runs there.
+        #: Row to the ConcurrencyLimits of its job.
         self._licences: dict[int, str] = {}
-        #: What a slot weighs and how it ranks while it is not in use, by all that this may depend on; see `_worth`.
+        #: Weight and ranks of a slot that is not in use, by all their possible inputs; see `_worth`.
         self._worths: dict[tuple[object, ...], tuple[SlotPlan, tuple[float, float, float]]] = {}
-        #: The same of slots that are not free: weight, who is charged, and the limits of what runs there.
+        #: The same for slots that are not free: weight, charged user, and the limits of the job.
         self._uses: dict[tuple[object, ...], tuple[SlotPlan, tuple[float, str, str]]] = {}
         self._terms = Terms()
-        #: By identity, which is kept: policies of slots and ads of jobs in which the clock or chance decides.
+        #: By identity, which is kept alive: policies of slots and ads of jobs that depend on the clock or on random
+        #: numbers.
         self._unsteady: dict[int, tuple[object, bool]] = {}
 
-    # -- what there is -----------------------------------------------------------------------------------
+    # -- the slots ---------------------------------------------------------------------------------------
 
     def __len__(self) -> int:
         """Number of free slots."""
         return len(self._free)
 
-    def __getitem__(self, name: str, /) -> Slot:
-        """A slot that there is, by name."""
+    def __getitem__(self, name: str, /) -> SimulatedSlot:
+        """A slot by name."""
         return self._by_name[name].slot
 
     def agree(self, terms: Terms) -> None:
-        """What ranks and weights depend on from now on: the machines' configuration is another one."""
+        """Set the inputs of ranks and weights after a change of the machines' configuration."""
         self._terms = terms
         self._worths.clear()
         self._uses.clear()
 
-    def look(self, slot: Slot) -> None:
-        """A slot has changed: taken a transition, been cut anew, come, or gone."""
+    def look(self, slot: SimulatedSlot) -> None:
+        """Note a change of a slot: a transition, new sizes, its creation, or its removal."""
         machine = slot.machine
         place = self._place[machine.index], slot.order
         number = self._at[place[0]].get(place[1])
@@ -175,12 +176,12 @@ class SimulatedSlots:
         self._see(number, row)
 
     def forget(self, machine: Machine) -> None:
-        """The machine is dead."""
+        """Forget the slots of a dead machine."""
         for number in list(self._at[self._place[machine.index]].values()):
             self._remove(number)
 
     def catch_up(self, machine: Machine) -> None:
-        """Look at slots that were cut anew, are new, or are gone, without any transition."""
+        """Examine slots that were cut, created or removed without a transition."""
         mine = self._at[self._place[machine.index]]
         there = {slot.order for slot in machine.slots}
         for number in [number for order, number in mine.items() if order not in there]:
@@ -191,7 +192,7 @@ class SimulatedSlots:
             if row is None or row.slot is not slot or row.plan is not slot.plan:
                 self.look(slot)
 
-    def _add(self, place: _Place, slot: Slot) -> int:
+    def _add(self, place: _Place, slot: SimulatedSlot) -> int:
         row = _Row(slot, place)
         if self._unused:
             number = self._unused.pop()
@@ -243,10 +244,10 @@ class SimulatedSlots:
             self._charge(number, row, *self._use(slot, whose))
         row.plan, row.job = slot.plan, job
 
-    def _use(self, slot: Slot, whose: _Whose | None) -> tuple[float, str, str, _Whose | None]:
-        """Weight of a slot that is not free, who is charged for it, the limits of what runs there, and whose it is."""
+    def _use(self, slot: SimulatedSlot, whose: _Whose | None) -> tuple[float, str, str, _Whose | None]:
+        """Weight of a slot that is not free, charged user, limits of its job, and the user of the job."""
         key = id(slot.plan), whose
-        # Where it is computed, of expressions for one, it is computed each time.
+        # If it is computed, for instance from expressions, it is computed each time.
         lasts = self._terms.weight_lasts and (whose is None or all(cell.__class__ in _SAID for cell in whose))
         known = self._uses.get(key) if lasts else None
         if known is None:
@@ -263,10 +264,10 @@ class SimulatedSlots:
                 self._uses[key] = known
         return *known[1], whose
 
-    def _worth(self, slot: Slot) -> tuple[float, float, float]:
+    def _worth(self, slot: SimulatedSlot) -> tuple[float, float, float]:
         """Weight and ranks of a free slot."""
         state = slot.state
-        # The plan is kept with it, so that its identity stays its own.
+        # The plan is kept with it, so that its identity stays unique.
         key = id(slot.plan), state.state, state.benchmarks.mips, state.benchmarks.kflops
         known = self._worths.get(key) if self._terms.worth_lasts else None
         if known is None:
@@ -307,7 +308,7 @@ class SimulatedSlots:
                     del self._usage[name]
         row.whose, row.user, row.weight = whose, user, weight
 
-    # -- what a cycle asks -------------------------------------------------------------------------------
+    # -- the view of a cycle -----------------------------------------------------------------------------
 
     def view(self) -> SlotView:
         """See `SlotSource`."""
@@ -391,7 +392,7 @@ class SimulatedSlots:
             found.slot.rejected[key] = found.slot.machine.polling.polled_at, verdict
 
     def _is_unsteady(self, policy: SlotPolicy) -> bool:
-        """Whether the clock or chance is among what a slot asks of jobs."""
+        """Whether a slot's requirements on jobs depend on the clock or on random numbers."""
         known = self._unsteady.get(id(policy))
         if known is None:
             seeds = [each for name in _ASKS for each in expressions_in((policy.expressions,), name)]

@@ -1,8 +1,8 @@
 """A simulated pool, put together, run and recorded.
 
-`World` takes a `Plan`, everything that a run depends on, and gives an `Outcome`. It is the one who is told what
-happens, writes the records, and asks the checkers. See `engine` for the order of events, `host` for machines, `queue`
-and `negotiation` for the rest of the pool, `bus` for messages and faults.
+`World` takes a `Plan`, everything that a run depends on, and produces an `Outcome`. It observes all events, writes the
+records, and calls the checkers. See `engine` for the order of events, `host` for machines, `queue` and `negotiation`
+for the rest of the pool, `bus` for messages and faults.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from roost.model.cell_requests import TASK
 from roost.model.claims import ClaimKind
 from roost.model.events import VacateRequested
 from roost.model.identifiers import ClaimId
-from roost.negotiator.settings import Settings as NegotiatorSettings
+from roost.negotiator.settings import NegotiatorSettings
 from roost.schedd.claims.claim_table import QueueSettings
 from roost.schedd.events import ClaimsHeard, Event, RunMeasured
 from roost.sim.bus import AT_ONCE, Bus, Faults
@@ -31,7 +31,7 @@ from roost.sim.engine import Engine, seldom_collected
 from roost.sim.inputs.owners import DAY_S
 from roost.sim.inputs.workload import Job
 from roost.sim.machine.fetched import WorkSource
-from roost.sim.machine.host import Deaths, Machine, Slot
+from roost.sim.machine.host import Deaths, Machine, SimulatedSlot
 from roost.sim.machine.pattern import Pattern
 from roost.sim.machine.plan import MachinePlan
 from roost.sim.machine.process import End, Process
@@ -43,31 +43,31 @@ from roost.sim.queue.local_jobs import LocalJobs, local_machine_plan, runs_local
 from roost.sim.queue.queue import DEFAULT, Queue
 from roost.sim.record import Recorder, Sink
 from roost.startd.draining import DrainOrder
-from roost.startd.machine import Step
+from roost.startd.machine import SlotStep
 from roost.startd.states import PAIRS
-from roost.starter.machine import Step as StarterStep
+from roost.starter.machine import StarterStep
 
 #: A Monday, 00:00 UTC, epoch s.
 BEGINNING: Final = 1_704_067_200.0
 
 
-#: The pairs of a slot as records have them.
+#: The pairs of a slot in the form of records.
 _PAIRS: Final = {pair: str(pair) for pair in PAIRS}
-#: Where nothing goes wrong, the whole pool is checked so often, s.
+#: If nothing goes wrong, the interval of checks of the whole pool, s.
 _CHECK_S: Final = 6 * 3600
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """What an administrator wants of a machine. A daemon that is dead does not hear it."""
+    """An administrator's order to a machine. A dead daemon does not receive it."""
 
     #: Since the beginning, s.
     at_s: float
-    #: Place of the machine in the plan.
+    #: Index of the machine in the plan.
     machine: int
     #: Drain it.
     drain: DrainOrder | None = None
-    #: Cancel whichever drain there is.
+    #: Cancel any drain in progress.
     cancel_drain: bool = False
     #: Vacate all its slots: "graceful" or "fast".
     vacate: str | None = None
@@ -75,7 +75,7 @@ class Order:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """All that a run is a function of."""
+    """All inputs of a run."""
 
     machines: tuple[MachinePlan, ...]
     jobs: tuple[Job, ...]
@@ -85,42 +85,42 @@ class Plan:
     cycle_s: float = 60.0
     faults: Faults = Faults()
     start: float = BEGINNING
-    #: Settings of the matchmaker.
+    #: Settings of the negotiator.
     negotiator: NegotiatorSettings = NegotiatorSettings()
-    #: Machines are told of matches of their slots (NEGOTIATOR_INFORM_STARTD), and not only by who got them.
+    #: Machines are also notified of matches of their slots (NEGOTIATOR_INFORM_STARTD), not only the queue.
     informs: bool = True
-    #: What the pool's defragmentation daemon is to do; None where there is none.
+    #: Settings of the pool's defragmentation daemon; None if there is none.
     defrag: DefragPolicy | None = None
     #: Settings of the queue.
     queue: QueueSettings = DEFAULT
-    #: The Grid Engine cell that the pool runs by; None where there is none.
+    #: The Grid Engine cell of the pool; None if there is none.
     cell: CellPlan | None = None
-    #: Whether event logs and measurements of running jobs are looked at.
+    #: Whether event logs and measurements of running jobs are read.
     told: bool = False
     #: Work that machines fetch; the numbers of these jobs are not numbers of `jobs`.
     fetched: tuple[Job, ...] = ()
-    #: The machine of jobs that run beside the queue; None where there are none.
+    #: The machine of local jobs; None if there are none.
     beside: MachinePlan | None = None
-    #: Hooks, prologs and epilogs by the names of their knobs; any other takes a second and succeeds.
+    #: Hooks, prologs and epilogs by the names of their knobs; a program not listed takes a second and succeeds.
     scripts: Mapping[str, Script] = field(default_factory=dict)
-    #: What administrators order.
+    #: Orders of administrators.
     orders: tuple[Order, ...] = ()
-    #: Match as soon as a slot or a job changes, as a real pool does, and not only every `cycle_s`.
+    #: Match as soon as a slot or a job changes, as a real pool does, not only every `cycle_s`.
     eager: bool = False
-    #: Poll whenever a poll is due, and show the matchmaker all slots in every cycle, though it cannot matter.
+    #: Poll whenever a poll is due, and show the negotiator all slots in every cycle, even if it cannot matter.
     exhaustive: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What came of a run."""
+    """The result of a run."""
 
     digest: str
     records: int
     summary: dict[str, Any]
-    #: Violated invariants, in words; empty in a sound run.
+    #: Violated invariants, in words; empty in a correct run.
     problems: tuple[str, ...]
-    #: Events taken, polls that happened, messages; for curiosity, and no part of the digest.
+    #: Numbers of events taken, polls that happened, and messages; informational, and not part of the digest.
     effort: dict[str, int] = field(compare=False)
 
 
@@ -133,7 +133,7 @@ class World:
         *,
         sinks: tuple[Sink, ...] = (),
         lines: Callable[[str], object] | None = None,
-        on_step: Callable[[Machine, Slot, Step, float], None] | None = None,
+        on_step: Callable[[Machine, SimulatedSlot, SlotStep, float], None] | None = None,
     ) -> None:
         self.plan = plan
         self.engine = Engine(plan.start)
@@ -213,7 +213,7 @@ class World:
     # -- the run -----------------------------------------------------------------------------------------
 
     def run(self, progress: Callable[[float], None] | None = None) -> Outcome:
-        """Run to the end; `progress` is told the share that is done, after each simulated hour."""
+        """Run to the end; `progress` is called with the completed fraction after each simulated hour."""
         end = self.plan.start + self.plan.days * DAY_S
         with seldom_collected():
             while self.engine.now < end:
@@ -287,13 +287,13 @@ class World:
         self.engine.at(now + 1 + self._away.random() * self.plan.faults.away_s, live)
 
     def start_anew(self, machine: Machine, now: float) -> None:
-        """A machine's daemon starts after it died."""
+        """Start a machine's daemon after it died."""
         self.queue.clock.watch_closely()
         machine.begin(now)
         machine.queue_link.repeat(now)
 
     def reconfigure(self, pattern: Pattern, now: float) -> None:
-        """The daemons that no machine has, queue, matchmaker and defragmentation, read their configuration anew."""
+        """Let the daemons outside machines, queue, negotiator and defragmentation, read their configuration again."""
         self.queue.reconfigure(pattern.queue)
         if self.beside is not None:
             self.beside.machine.reconfigure(local_machine_plan(pattern.config, self.plan.start), now)
@@ -307,7 +307,7 @@ class World:
             self.defragmentation.reconfigure(pattern.defrag, now)
 
     def qconf(self, line: str, user: str, now: float) -> int:
-        """A program around a job changes the cell."""
+        """Change the cell for a program around a job."""
         assert self.cell is not None, "only programs of a cell change one"
         done = self.cell.qconf(line, user)
         said = "; ".join(each.text for each in done.lines)
@@ -316,16 +316,16 @@ class World:
         return done.status
 
     def reconfigured(self, machine: Machine) -> None:
-        """A machine has read its configuration anew."""
+        """Note that a machine has read its configuration again."""
         self.matcher.configured()
 
     def cut(self, machine: Machine, now: float) -> None:
-        """A machine dies between two orders, or because it was told to."""
+        """Kill a machine between two effects, or because it was ordered."""
         if not self._is_over(now):
             self._machine_dies(machine, now)
 
     def ended(self, machine: Machine, now: float) -> None:
-        """A daemon ends because a drain said so; it is started again."""
+        """Restart a daemon that ended because a drain ordered it."""
         self._machine_dies(machine, now)
 
     def _plan_queue_death(self, chance: Random) -> None:
@@ -361,8 +361,8 @@ class World:
         """Whether a machine is not part of the pool."""
         return self.beside is not None and machine is self.beside.machine
 
-    def stepped(self, machine: Machine, slot: Slot, step: Step, now: float) -> None:
-        """Transitions are recorded, each with its reason."""
+    def stepped(self, machine: Machine, slot: SimulatedSlot, step: SlotStep, now: float) -> None:
+        """Record transitions, each with its reason."""
         if self._is_beside(machine):
             self.checker.check_slot(slot)
             return
@@ -389,8 +389,8 @@ class World:
         if self._on_step is not None:
             self._on_step(machine, slot, step, now)
 
-    def starter_stepped(self, machine: Machine, slot: Slot, step: StarterStep, now: float) -> None:
-        """What a starter decided by its own expressions is recorded."""
+    def starter_stepped(self, machine: Machine, slot: SimulatedSlot, step: StarterStep, now: float) -> None:
+        """Record what a starter decided by its own expressions."""
         for taken in step.transitions:
             decision = taken.decision
             if decision is None:
@@ -408,8 +408,8 @@ class World:
                 job=None if slot.process is None else slot.process.job.name,
             )
 
-    def run_begun(self, machine: Machine, slot: Slot, run: Run, now: float) -> None:
-        """A job has begun to run."""
+    def run_begun(self, machine: Machine, slot: SimulatedSlot, run: Run, now: float) -> None:
+        """Note that a job has begun to run."""
         job = run.process.job
         self.recorder.write(now, "start", slot=slot.plan.name, job=job.name, **self._of_cell(run))
         self._interference[run.process] = 0.0
@@ -418,19 +418,19 @@ class World:
             self.queue.run_begun(run)
 
     def _of_cell(self, run: Run) -> dict[str, Any]:
-        """What the job of a run has of the cell, for records: queue instance, project and slots."""
+        """The job's grants in the cell, for records: queue instance, project and slots."""
         task = run.starter.state.job_ad.get(TASK) if self.cell is not None else None
         if not isinstance(task, ClassAd):
             return {}
         slots = task.get("AllSlots") or task.get("Slots", 1)
         return {"instance": task.get("Instance"), "project": task.get("Project"), "slots": slots}
 
-    def ran(self, machine: Machine, slot: Slot, process: Process, begin: float, end: float) -> None:
-        """Time that the job ran while the owner was there."""
+    def ran(self, machine: Machine, slot: SimulatedSlot, process: Process, begin: float, end: float) -> None:
+        """Record the time that the job ran while the owner was present."""
         self._interference[process] += machine.plan.sensors.owner.presence_s(begin, end)
 
-    def run_ended(self, machine: Machine, slot: Slot, run: Run, end: End, now: float) -> None:
-        """A run is over. What is lost with a dying machine is not reported."""
+    def run_ended(self, machine: Machine, slot: SimulatedSlot, run: Run, end: End, now: float) -> None:
+        """Record the end of a run. What is lost with a dying machine is not reported."""
         name = run.process.job.name
         self.recorder.write(
             now,
@@ -452,48 +452,48 @@ class World:
             self.queue.run_ended(run, end)
 
     def say(self, machine: Machine, event: Event) -> None:
-        """Messages to the queue."""
+        """Send messages to the queue."""
         name = machine.plan.name
         due, now = partial(self.queue.hear, event), self.engine.now
         if isinstance(event, RunMeasured) or (isinstance(event, ClaimsHeard) and not self.bus.faulty):
-            # Measurements without an effect, and answers to signs of life that were not sent, are not sent either:
-            # those that are shift nothing.
+            # Measurements without an effect, and answers to keepalives that were not sent, are left out too: sending
+            # them would not change any delays.
             self.engine.at(now + self.bus.steady_delay(f"{name}~queue", now), due)
         else:
             self.bus.send(f"{name}>queue", due)
 
     def divided(self, machine: Machine) -> None:
-        """What is left of a slot may be had."""
+        """Note that the rest of a slot is available."""
         self.matcher.more()
 
     def job_of(self, ad: ClassAd, kind: ClaimKind) -> tuple[Job, float]:
-        """The job of an ad, and the work of it that is done, s."""
+        """The job of an ad, and its completed work, s."""
         return self.source.lookup(ad) if kind is ClaimKind.FETCHED else self.queue.job_of(ad)
 
     def renewed_at(self, machine: Machine, claim_id: ClaimId, now: float) -> float | None:
-        """When the last sign of life came that was not sent."""
+        """When the last keepalive arrived that was not sent."""
         return self.queue.clock.renewed_at(claim_id.text, now)
 
     @property
     def alive_interval_s(self) -> float:
-        """How often the queue says that it lives, s."""
+        """The interval of the queue's keepalives, s."""
         return self.queue.core.claim_table.settings.alive_interval_s
 
     @property
     def tells_files(self) -> bool:
-        """Whether the queue is told of files that are moved, though that takes no time."""
+        """Whether the queue is notified of file transfers, although they take no time."""
         return self.queue.told
 
     def measures(self, job: Job) -> bool:
-        """Whether the queue is told what a running job uses: for a record, or for its policy."""
+        """Whether the queue receives the usage of running jobs: for a record, or for its policy."""
         return self.queue.told or self.queue.clock.judges
 
-    def fetch(self, machine: Machine, slot: Slot) -> ClassAd | None:
+    def fetch(self, machine: Machine, slot: SimulatedSlot) -> ClassAd | None:
         """Work for a slot that fetches it."""
         return self.source.fetch(self.engine.now)
 
     def fetched(self, job_ad: ClassAd, accepted: bool) -> None:
-        """What became of fetched work."""
+        """Note what happened to fetched work."""
         self.source.replied(job_ad, accepted)
 
 

@@ -1,4 +1,4 @@
-"""The execute machine: how a slot goes through its states, how a machine is drained, how slots are laid out.
+"""The execute machine: the states of a slot, the draining of a machine, and the layout of slots.
 
-The state machine of a slot is `machine.step`; its table is in `transitions`. All of it is pure: events in, orders out.
+The state machine of a slot is `machine.step`; its table is in `transitions`. All of it is pure: events in, effects out.
 """

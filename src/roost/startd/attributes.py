@@ -1,8 +1,8 @@
-"""What the state machine knows of a slot, as attributes of its ad.
+"""The state machine's data about a slot, as attributes of its ad.
 
-`overlay` is the ad that policy expressions see: these attributes, then the policy, and behind both the ad that was
-polled. `published` is what goes into the ad that the pool sees. The machine owns the names in `OWNED`: where it has
-nothing to say under one of them, a polled ad has nothing to say either.
+`overlay` is the ad that policy expressions see: these attributes first, then the policy, then the polled ad.
+`published` is what goes into the ad that the pool sees. The state machine owns the names in `OWNED`: if it sets no
+value for one of them, a value in the polled ad does not show either.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Any, Final
 from roost.classad import ClassAd, Expr, Value, parse_expression
 from roost.classad.ad import MISSING, ad_of_cells, flat_cells
 from roost.classad.values import fold
-from roost.model.cell_requests import SUSPENDERS, SUSPENSION
+from roost.model.cell_requests import JOB_SUSPENDERS, SUSPENDERS, SUSPENSION, JobSuspender
 from roost.startd.slot_state import SlotState
-from roost.startd.states import PAIRS, Activity, State
+from roost.startd.states import PAIRS, SUSPENDED, Activity, State
 
 if TYPE_CHECKING:
     from roost.model.claims import Claim
     from roost.startd.policy_inputs import SlotPolicy
 
-#: IS_VALID_CHECKPOINT_PLATFORM, where it is set.
+#: IS_VALID_CHECKPOINT_PLATFORM, if set.
 CHECKPOINT_PLATFORM: Final = "IsValidCheckpointPlatform"
 #: Attributes of the job that are always copied into the ad of a claimed slot.
 COPIED_ALWAYS: Final = ("JobUniverse", "NiceUser", "ImageSize", "ExecutableSize", "NumPids", "CellTask")
@@ -70,30 +70,31 @@ _NAMES: Final = (
     "RetirementTimeRemaining",
     SUSPENDERS,
     SUSPENSION,
+    JOB_SUSPENDERS,
 )
 
 #: Names that only the state machine sets.
 OWNED: Final = frozenset(fold(name) for name in _NAMES)
 
-#: How they are spelled, for ads whose cells are set without their spelling.
+#: Their spellings, for ads whose cells are set without a spelling.
 _SPELLED: Final = ClassAd(
     dict.fromkeys(("START", "Requirements", "Name", "SlotBrokenReason", "SlotLeavingReason", *_NAMES), 0)
 )
-#: Whether these are spelled as the first ads had them: then no ad has to say how.
+#: Whether the spellings are those already registered by the first ads; then no ad needs to record its own.
 _USUAL: Final = _SPELLED.own_spellings is None
 _COPIED_KEYS: Final = tuple(fold(name) for name in COPIED_ALWAYS)
 _HELD: Final = frozenset((State.CLAIMED, State.PREEMPTING))
-#: Texts of states and activities: asking a member of an enumeration for its value is slow.
+#: Texts of states and activities: reading the value of an enumeration member is slow.
 _TEXTS: Final = {each: each.value for each in (*State, *Activity)}
 _TIMES: Final = tuple(f"TotalTime{pair.state}{pair.activity}" for pair in PAIRS)
 
 _FALSE: Final = parse_expression("false")
-#: FALSE where it is used, and says itself why.
+#: FALSE for Requirements, with the reason in the expression.
 _OUT_OF_ORDER: Final = parse_expression("MachineProblem =?= undefined")
 
 
 def sensed(ad: ClassAd) -> ClassAd:
-    """A polled ad without what the state machine owns; the ad itself if there is nothing of that in it."""
+    """A polled ad without the attributes that the state machine owns; the ad itself if it has none of them."""
     if OWNED.isdisjoint(ad.cells):
         return ad
     ad = ad.copy()
@@ -103,9 +104,10 @@ def sensed(ad: ClassAd) -> ClassAd:
 
 
 def overlay(state: SlotState, policy: SlotPolicy, now: float) -> ClassAd:
-    """The slot's ad as its expressions see it. It must not be changed, for it shares what is chained to the polled ad.
+    """The slot's ad as its expressions see it. It must not be changed, because it shares what is chained to the polled
+    ad.
 
-    It is made for every look at a slot: so it is flat, for lookups are fast in it.
+    It is built for every evaluation of a slot, and is flat because lookups in a flat ad are fast.
     """
     polled, expressions = state.ad, policy.expressions
     if polled.own_spellings is None and expressions.own_spellings is None and not policy.holds_ads and _USUAL:
@@ -119,8 +121,10 @@ def overlay(state: SlotState, policy: SlotPolicy, now: float) -> ClassAd:
 
 
 def _under(policy: SlotPolicy) -> ClassAd:
-    """An ad with the expressions of a policy, which may be added to but for its cells where no ad is in them."""
-    # Names in a nested ad are looked up in the ad around it, which therefore has to be this one.
+    """An ad with the expressions of a policy. Attributes may be added to it, but its cells may be replaced only if no
+    ad is nested in them.
+    """
+    # Names in a nested ad are looked up in the enclosing ad, which therefore has to be this one.
     if policy.holds_ads:
         return policy.expressions.copy()
     ad = ad_of_cells(policy.expressions.cells)
@@ -131,7 +135,7 @@ def _under(policy: SlotPolicy) -> ClassAd:
 
 
 def _added(ad: ClassAd, state: SlotState, policy: SlotPolicy, now: float) -> ClassAd:
-    """What is laid over the polled ad, in `ad`. Names that are known before are not folded and spelled each time."""
+    """The ad that is laid over the polled ad, in `ad`. Known names are not folded and spelled each time."""
     cells = ad.cells
     add_known(cells, state, now)
     if state.draining is not None:
@@ -144,7 +148,7 @@ def _added(ad: ClassAd, state: SlotState, policy: SlotPolicy, now: float) -> Cla
     if state.state in _HELD and (job := state.claim.job_ad) is not None:
         cell = job.cell("cpususage")
         if cell is not MISSING and "cpususage" not in cells and state.ad.cell("cpususage") is MISSING:
-            # A policy may publish its own, computed from the load.
+            # A policy may publish its own value, computed from the load.
             ad.put("CpusUsage", cell)
         for name in policy.job_attributes:
             cell = job.cell(fold(name))
@@ -155,17 +159,17 @@ def _added(ad: ClassAd, state: SlotState, policy: SlotPolicy, now: float) -> Cla
 
 @lru_cache(maxsize=1024)
 def _time_suffices(until: int) -> Expr:
-    """DrainTimeSuffices: the vacate time of a job that begins now is over by `until`, epoch s.
+    """DrainTimeSuffices: the vacate time of a job that begins now ends by `until`, epoch s.
 
-    Keeps away jobs that the slot would refuse. What a job gets beyond the machine's time counts when the slot is asked
-    (`claiming.drain_refuses`).
+    Keeps away jobs that the slot would refuse. A longer vacate time that a job may get counts when the claim is
+    requested (`claiming.drain_refuses`).
     """
     wanted = "TARGET.JobMaxVacateTime ?: (TARGET.KillSigTimeout ?: MY.MachineMaxVacateTime)"
     return parse_expression(f"time() + min({{ MY.MachineMaxVacateTime, {wanted} }}) <= {until}")
 
 
 def add_known(cells: dict[str, Any], state: SlotState, now: float) -> None:
-    """Put the attributes of the slot's own state and of its claims into the cells of an ad."""
+    """Put the attributes of the slot's state and of its claims into the cells of an ad."""
     cells["state"] = _TEXTS[state.state]
     cells["activity"] = _TEXTS[state.activity]
     cells["enteredcurrentstate"] = int(state.entered_state_at)
@@ -182,6 +186,8 @@ def add_known(cells: dict[str, Any], state: SlotState, now: float) -> None:
         if causes and state.state is State.CLAIMED:
             cells["cellsuspenders"] = ",".join(causes)
             cells["cellsuspension"] = "; ".join(causes.values())
+        if state.pair == SUSPENDED and (others := _other_suspenders(state)):
+            cells["jobsuspenders"] = ",".join(others)
         waiting = state.waiting
         if waiting is not None:
             cells["preemptingrank"] = waiting.rank
@@ -232,6 +238,14 @@ def _add_claim(cells: dict[str, Any], claim: Claim, now: float) -> None:
         cells["starterjobstate"] = activation.starter_state
 
 
+def _other_suspenders(state: SlotState) -> tuple[JobSuspender, ...]:
+    """What suspends the job besides a cell."""
+    activation = state.claim.activation
+    by_command = activation is not None and activation.held_still
+    found = ((JobSuspender.COMMAND, by_command), (JobSuspender.POLICY, not state.suspenders.alone))
+    return tuple(cause for cause, suspends in found if suspends)
+
+
 def _add_times(cells: dict[str, Any], run_s: float, suspended_s: float) -> None:
     if run_s >= 1:
         cells["totalclaimruntime"] = int(run_s)
@@ -240,7 +254,7 @@ def _add_times(cells: dict[str, Any], run_s: float, suspended_s: float) -> None:
 
 
 class _Made:
-    """What is made of the ad of a job, which is never changed; most ads are asked for one of both only."""
+    """The cells derived from a job's ad, which never changes; most ads are asked for only one of the two."""
 
     __slots__ = ("_claimed", "_running", "_told", "ad")
 
@@ -251,37 +265,37 @@ class _Made:
         self._running: dict[str, Any] | None = None
 
     def of_claimed(self) -> dict[str, Any]:
-        """Cells that tell whose job it is and what it is like."""
+        """Cells that describe whose job it is and its characteristics."""
         if self._claimed is None:
             self._claimed = {**_remote(self._told), **self._like()}
         return self._claimed
 
     def of_running(self) -> dict[str, Any]:
-        """Those, and which job it is."""
+        """Those, plus the job's identity."""
         if self._running is None:
             self._running = {**_remote(self._told), **_named(self._told), **self._like()}
         return self._running
 
     def _like(self) -> dict[str, Any]:
-        """What tells what it is like is copied as it stands in the ad."""
+        """Cells with the job's characteristics, copied as they are in the ad."""
         cells = flat_cells(self.ad)
         return {key: cells[key] for key in _COPIED_KEYS if key in cells}
 
     @property
     def lasts(self) -> bool:
-        """Whether it is the same each time: it is not made of expressions."""
+        """Whether the result is the same each time because it contains no expressions."""
         cells = flat_cells(self.ad)
         return not any([cells[key].__class__ is Expr for key in self._told])
 
 
-#: By the identity of the ad.
+#: Keyed by the identity of the ad.
 _MADE: Final[dict[int, _Made]] = {}
-#: Ads remembered at most.
+#: Maximum number of ads remembered.
 _REMEMBERED_MAX: Final = 2_000
 
 
 def _made_of(job: ClassAd) -> _Made:
-    """What is made of an ad; once, unless it is made of expressions."""
+    """The cells derived from an ad; cached unless they contain expressions."""
     found = _MADE.get(id(job))
     if found is not None and found.ad is job:
         return found
@@ -294,7 +308,7 @@ def _made_of(job: ClassAd) -> _Made:
 
 
 def _told(job: ClassAd) -> dict[str, Value]:
-    """The values of what tells whose job it is, and which one, as far as its ad has them."""
+    """The values of the attributes that identify a job and its owner, if the ad has them."""
     found: dict[str, Value] = {}
     cells = flat_cells(job)
     for key in _SOURCES:
@@ -307,13 +321,13 @@ def _told(job: ClassAd) -> dict[str, Value]:
 
 
 def _remote(told: Mapping[str, Value]) -> Mapping[str, Any]:
-    """Cells that tell whose job it is. There are far fewer users than jobs."""
+    """Cells that say whose job it is. There are far fewer users than jobs."""
     return _remote_of(*[value if value.__class__ is str or value is True else None for value in map(told.get, _USERS)])
 
 
 @lru_cache(maxsize=4096)
 def _remote_of(*values: Value) -> Mapping[str, Any]:
-    """The same of the values of `_USERS`, None for those that say nothing."""
+    """The same from the values of `_USERS`; None for those that are missing."""
     told, cells = dict(zip(_USERS, values, strict=True)), dict[str, Any]()
     _copy(told, _REMOTE, cells)
     _name_submitter(told, cells, "remoteuser", "accountinggroup")
@@ -321,7 +335,7 @@ def _remote_of(*values: Value) -> Mapping[str, Any]:
 
 
 def _named(told: Mapping[str, Value]) -> dict[str, Any]:
-    """Cells that tell which job it is."""
+    """Cells that identify the job."""
     cells: dict[str, Any] = {}
     cluster, proc = told.get("clusterid"), told.get("procid")
     if isinstance(cluster, int) and isinstance(proc, int):
@@ -330,7 +344,7 @@ def _named(told: Mapping[str, Value]) -> dict[str, Any]:
     return cells
 
 
-#: Attribute of the slot's ad, and attributes of the job it comes from: the first that is a string.
+#: Attribute of the slot's ad, and the job attributes it comes from: the first one that is a string.
 _REMOTE: Final = (
     ("remoteuser", ("user", "owner")),
     ("remoteowner", ("user", "owner")),
@@ -338,7 +352,7 @@ _REMOTE: Final = (
     ("accountinggroup", ("accountinggroup",)),
     ("concurrencylimits", ("concurrencylimits",)),
 )
-#: What `_REMOTE` is made of, and whether the user is nice.
+#: The sources of `_REMOTE`, and whether the user is nice.
 _USERS: Final = ("user", "owner", "scheddname", "accountinggroup", "concurrencylimits", "niceuser")
 _PREEMPTING: Final = (
     ("preemptinguser", ("user", "owner")),
@@ -347,7 +361,7 @@ _PREEMPTING: Final = (
     ("preemptingconcurrencylimits", ("concurrencylimits",)),
 )
 _NAMED: Final = (("globaljobid", ("globaljobid",)),)
-#: Attributes of a job that all of these are made of.
+#: The job attributes from which all of these are derived.
 _SOURCES: Final = ("user", "owner", "scheddname", "accountinggroup", "concurrencylimits", "globaljobid", "clusterid",
                    "procid")  # fmt: skip
 
@@ -362,7 +376,9 @@ def _copy(told: Mapping[str, Value], keys: Iterable[tuple[str, tuple[str, ...]]]
 
 
 def _name_submitter(told: Mapping[str, Value], cells: dict[str, Any], user: str, group: str) -> None:
-    """Name who competes for the slot as the queue does: a group with the user's domain, and whether he is nice."""
+    """Name the submitter that competes for the slot, as the queue does: the accounting group with the user's domain,
+    and whether the user is nice.
+    """
     known, grouped = cells.get(user), cells.get(group)
     if isinstance(known, str) and isinstance(grouped, str) and "@" in known and "@" not in grouped:
         cells[group] = f"{grouped}@{known.partition('@')[2]}"
@@ -371,7 +387,7 @@ def _name_submitter(told: Mapping[str, Value], cells: dict[str, Any], user: str,
 
 
 def spent(state: SlotState, now: float) -> dict[str, int]:
-    """TotalTime<State><Activity> of every pair that the slot has been in, s."""
+    """TotalTime<State><Activity> for every pair that the slot has been in, s."""
     present, found = state.pair, {}
     for pair, name, seconds in zip(PAIRS, _TIMES, state.spent_s, strict=True):
         if pair is present:
@@ -394,7 +410,7 @@ def is_offered(state: SlotState) -> bool:
 
 
 def requirements(state: SlotState, policy: SlotPolicy) -> Expr:
-    """What the slot advertises as its Requirements: what `Inputs.accepts` asks, and whether a drain leaves time."""
+    """The slot's advertised Requirements: the test of `Inputs.accepts`, and whether a drain leaves enough time."""
     if not is_offered(state):
         return _FALSE
     if state.ad.cell("machineproblem") is not MISSING:

@@ -1,4 +1,4 @@
-"""Whether a claim takes another job: what its holder is told when a job ends, before it tries.
+"""Whether a claim accepts another job: what its holder learns at the end of a job, before it tries.
 
 Source: states.md §6 (deactivation), §9 (CLAIM_WORKLIFE).
 """
@@ -11,7 +11,7 @@ from roost.startd.states import RETIRING, State
 
 
 def worklife(inputs: Inputs) -> tuple[bool, Decision | None]:
-    """Whether a claim is older than CLAIM_WORKLIFE permits: no limit where that is absent, no number or below 0."""
+    """Whether a claim is older than CLAIM_WORKLIFE permits; no limit if that is absent, not a number, or below 0."""
     claim = inputs.state.claim
     if claim.jobs_begun == 0 or claim.granted_at is None:
         return False, None
@@ -21,7 +21,7 @@ def worklife(inputs: Inputs) -> tuple[bool, Decision | None]:
 
 
 def takes_more(inputs: Inputs) -> bool:
-    """Whether the claim goes on after its present job."""
+    """Whether the claim continues after its current job."""
     state = inputs.state
     return (
         state.state is State.CLAIMED
@@ -34,5 +34,7 @@ def takes_more(inputs: Inputs) -> bool:
 
 
 def is_closing(inputs: Inputs) -> bool:
-    """Whether the claim ends with its job: it takes no more, or the owner whom an idle claim makes way for is there."""
+    """Whether the claim ends with its job: it accepts no further job, or the owner is present, for whom an idle claim
+    makes way.
+    """
     return not takes_more(inputs) or inputs.decide("IsOwner", inputs.state.claim.job_ad).truth is True

@@ -1,7 +1,7 @@
-"""What matches, claim requests, releases and signs of life do to a slot.
+"""Handlers of matches, claim requests, releases and keepalives.
 
-Every function here handles one event: it changes data, gives orders and raises triggers, and returns whether the
-event meant anything. State and activity are left to the table.
+Each function handles one event: it changes data, emits effects and raises triggers, and returns whether the event had
+any effect. The table decides state and activity.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from roost.startd.work import Work
 
 
 def match_received(work: Work, event: MatchReceived) -> bool:
-    """A promise counts only for the id that the slot has given out, and while it offers itself."""
+    """Accept a match only for the id that the slot has given out, and only while the slot is on offer."""
     state = work.state
     if not is_offered(state):
         return False
@@ -40,7 +40,9 @@ def match_received(work: Work, event: MatchReceived) -> bool:
 
 
 def _better_match_promised(work: Work, event: MatchReceived) -> bool:
-    """Nothing happens to the running job before the claim is requested; until then the slot does not offer itself."""
+    """Note a better match. The running job is not affected until the claim is requested; until then the slot is not on
+    offer.
+    """
     preempting = work.state.preempting
     if preempting is None or preempting.request is not None or not preempting.id.matches(event.claim_id):
         return False
@@ -50,11 +52,11 @@ def _better_match_promised(work: Work, event: MatchReceived) -> bool:
 
 
 def claim_requested(work: Work, event: ClaimRequested) -> bool:
-    """A queue wants the slot now, or after its present holder.
+    """Handle a queue's request for the slot, either now or after its current holder.
 
-    Queues repeat requests that are not answered yet, so a repetition is recognised in every state: a request that
-    waits for the running job to leave goes on waiting while the job is being evicted. A slot in Preempting takes no
-    new request.
+    Queues repeat requests that are not answered yet, so a repeated request is recognised in every state: a request that
+    waits for the running job to leave keeps waiting while the job is evicted. A slot in Preempting accepts no new
+    request.
     """
     if _asked_before(work, event.request):
         return True
@@ -70,7 +72,7 @@ def claim_requested(work: Work, event: ClaimRequested) -> bool:
 
 
 def _asked_before(work: Work, request: ClaimRequest) -> bool:
-    """Whether the same message came before. It is answered again, unless the answer is still to come."""
+    """Whether the same request came before. It is answered again, unless the answer is still pending."""
     for claim in (work.state.claim, work.state.preempting):
         if claim is None or claim.request is None or not request.reply_to:
             continue
@@ -99,7 +101,7 @@ def _ask_for_free_slot(work: Work, event: ClaimRequested) -> Refusal | None:
 
 
 def take_request(work: Work, request: ClaimRequest) -> None:
-    """A request for the free slot is accepted: the table grants it, after the end of backfill where there is some."""
+    """Accept a request for the free slot: the table grants it, after backfill has ended if there is any."""
     work.update_claim(request=request)
     if work.state.state is State.BACKFILL:
         work.update(destination=Destination.CLAIMED, match_until=None)
@@ -107,7 +109,7 @@ def take_request(work: Work, request: ClaimRequest) -> None:
 
 
 def _unwilling(work: Work, request: ClaimRequest) -> Refusal | None:
-    """Why the slot takes no job at all, or not this one; None if it does."""
+    """Why the slot accepts no jobs at all, or not this one; None if it accepts it."""
     state = work.state
     if state.shutdown is not None:
         return Refusal.SHUTTING_DOWN
@@ -120,9 +122,9 @@ def _unwilling(work: Work, request: ClaimRequest) -> Refusal | None:
 
 
 def drain_refuses(work: Work, job: ClassAd, *, waited_s: float = 0.0) -> bool:
-    """Whether a drain leaves no room for a job: it takes none, or would have it leave as soon as it has begun.
+    """Whether a drain excludes a job: the drain accepts none, or the job would have to leave as soon as it began.
 
-    Before the last original job of the machine must go, there has to be time for MAX_DRAINING_ACTIVATION_DELAY, of
+    Before the last original job of the machine has to leave, there must be time for MAX_DRAINING_ACTIVATION_DELAY, of
     which the job's claim has used `waited_s`, and then for the job's vacate time.
     """
     draining = work.state.draining
@@ -135,7 +137,7 @@ def drain_refuses(work: Work, job: ClassAd, *, waited_s: float = 0.0) -> bool:
 
 
 def _queue_up(work: Work, event: ClaimRequested) -> Refusal | None:
-    """A claim that would take over: by rank of the machine, or by the negotiator's judgement where ranks are equal."""
+    """Queue a claim that would preempt: by the machine's RANK, or by the negotiator's decision if ranks are equal."""
     state = work.state
     waiting = state.waiting
     seat = state.preempting if waiting is None else state.pre_preempting
@@ -152,7 +154,7 @@ def _queue_up(work: Work, event: ClaimRequested) -> Refusal | None:
 
 
 def let_wait(work: Work, seat: Claim, request: ClaimRequest, rank: float) -> None:
-    """Keep a request that waits for the running job to leave, in place of one that waited before."""
+    """Keep a request that waits for the running job to leave; it replaces an earlier one."""
     refuse_claim(work, work.state.waiting, Refusal.OUTBID)
     better = rank > work.state.claim.rank
     displaces = VacateReason.BETTER_RANK if better else VacateReason.BETTER_USER_PRIORITY
@@ -163,7 +165,7 @@ def let_wait(work: Work, seat: Claim, request: ClaimRequest, rank: float) -> Non
 
 
 def claim_released(work: Work, event: ClaimReleased) -> bool:
-    """Given back by who holds it, or no longer waited for by who asked."""
+    """Handle a release by the holder, or a withdrawal by the requester."""
     state = work.state
     if state.waiting is not None and state.waiting.id.matches(event.claim_id):
         refuse_claim(work, state.waiting, Refusal.WITHDRAWN)
@@ -189,14 +191,14 @@ def claim_released(work: Work, event: ClaimReleased) -> bool:
 
 
 def kill_claim(work: Work, cause: VacateReason, *, untold: bool = False) -> None:
-    """The claim ends at once."""
+    """End the claim at once."""
     known = work.state.eviction.cause or cause
     work.update_eviction(cause=known, irrevocable=True, hard=True, untold=untold or work.state.eviction.untold)
     work.raised.add(On.KILL_ORDER)
 
 
 def retire_claim(work: Work, cause: VacateReason, *, no_retirement: bool = False) -> None:
-    """The claim ends as soon as its job's retirement is over; there is no way back."""
+    """End the claim as soon as its job's retirement is over; this cannot be undone."""
     eviction = work.state.eviction
     work.update_eviction(
         cause=eviction.cause or cause,
@@ -208,14 +210,14 @@ def retire_claim(work: Work, cause: VacateReason, *, no_retirement: bool = False
 
 
 def claim_moved(work: Work, event: ClaimMoved) -> bool:
-    """A dynamic slot has taken the claim; the next one is asked for under another id."""
+    """Note that a dynamic slot has taken the claim; the next claim gets another id."""
     state = work.state
     if state.kind is not SlotKind.PARTITIONABLE or not state.claim.id.matches(event.claim_id):
         return False
     if state.state is State.MATCHED:
         work.raised.add(On.MOVED)
     elif state.state is State.BACKFILL:
-        # What was to make room for the match no longer has a match to make room for.
+        # The eviction that was to make room for the match has lost its purpose.
         destination = None if state.destination is None else Destination.OWNER
         work.update(claim=fresh_claim(work), destination=destination, match_until=None)
     else:
@@ -224,7 +226,7 @@ def claim_moved(work: Work, event: ClaimMoved) -> bool:
 
 
 def alive_received(work: Work, event: AliveReceived) -> bool:
-    """The lease begins anew."""
+    """Renew the lease."""
     claim = work.state.claim
     known = claim.id.matches(event.claim_id) and claim.kind is ClaimKind.SCHEDD
     if not known:

@@ -1,7 +1,7 @@
-"""What the administrator's commands do to a slot: vacate, shutdown, drain.
+"""Handlers of the administrator's commands: vacate, shutdown, drain.
 
-Every function here handles one event: it changes data, gives orders and raises triggers, and returns whether the
-event meant anything. State and activity are left to the table.
+Each function handles one event: it changes data, emits effects and raises triggers, and returns whether the event had
+any effect. The table decides state and activity.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ from roost.startd.work import Work
 
 
 def vacate_requested(work: Work, event: VacateRequested) -> bool:
-    """The claim ends; an unclaimed slot goes back to its owner."""
+    """End the claim; an unclaimed slot returns to its owner."""
     return _clear(work, VacateReason.VACATE_COMMAND, fast=event.fast)
 
 
 def _clear(work: Work, cause: VacateReason, *, fast: bool, no_retirement: bool = False) -> bool:
-    """Empty the slot of whatever runs in it. Whether there was anything to do."""
+    """Remove whatever runs in the slot. Return whether there was anything to remove."""
     match work.state.state:
         case State.MATCHED:
             work.raised.add(On.CLEAR_ORDER)
@@ -56,14 +56,14 @@ def _clear(work: Work, cause: VacateReason, *, fast: bool, no_retirement: bool =
 
 
 def slot_broken(work: Work, event: SlotBroken) -> bool:
-    """The slot takes no job until it is repaired; a claim on it ends."""
+    """Accept no jobs until the slot is repaired; end its claim."""
     work.update(broken=event.text)
     _clear(work, VacateReason.SLOT_BROKEN, fast=False)
     return True
 
 
 def slot_mended(work: Work, event: SlotMended) -> bool:
-    """Jobs may come again."""
+    """Accept jobs again."""
     if work.state.broken is None:
         return False
     work.update(broken=None)
@@ -72,7 +72,7 @@ def slot_mended(work: Work, event: SlotMended) -> bool:
 
 
 def slot_leaves(work: Work, event: SlotLeaves) -> bool:
-    """The slot takes no further job. The present one runs to its end; a claim without a job ends at once."""
+    """Accept no more jobs. The current job runs to its end; a claim without a job ends at once."""
     if work.state.leaving is event.reason:
         return False
     work.update(leaving=event.reason)
@@ -89,7 +89,7 @@ def slot_leaves(work: Work, event: SlotLeaves) -> bool:
 
 
 def slot_stays(work: Work, event: SlotStays) -> bool:
-    """Jobs may come again."""
+    """Accept jobs again."""
     if work.state.leaving is None:
         return False
     work.update(leaving=None)
@@ -98,7 +98,7 @@ def slot_stays(work: Work, event: SlotStays) -> bool:
 
 
 def slot_removed(work: Work, event: SlotRemoved) -> bool:
-    """Only a free slot that leaves vanishes. Its accounts are the machine's."""
+    """Remove a leaving slot that is free; no other slot is removed. Its totals belong to the machine."""
     if work.state.leaving is None:
         return False
     work.update(deleted=True)
@@ -107,7 +107,7 @@ def slot_removed(work: Work, event: SlotRemoved) -> bool:
 
 
 def shutdown_requested(work: Work, event: ShutdownRequested) -> bool:
-    """The slot takes nothing new. A faster kind replaces a slower one."""
+    """Accept nothing new. A faster shutdown replaces a slower one."""
     if work.state.shutdown is not None and event.kind <= work.state.shutdown:
         return False
     work.update(shutdown=event.kind)
@@ -116,7 +116,7 @@ def shutdown_requested(work: Work, event: ShutdownRequested) -> bool:
 
 
 def drain_requested(work: Work, event: DrainRequested) -> bool:
-    """Whether the machine may be drained has been decided for all its slots together."""
+    """Start draining the slot; whether the machine may be drained was decided for all its slots together."""
     if work.state.draining is not None:
         work.refuse(Refusal.ALREADY_DRAINING)
         return True
@@ -143,14 +143,16 @@ def drain_requested(work: Work, event: DrainRequested) -> bool:
 
 
 def _retire_for_now(work: Work) -> None:
-    """The end of the drain may still call it off. The evaluation gives a claim without a job some time."""
+    """Retire the claim; the end of the drain may still call it off. The evaluation gives a claim without a job some
+    time.
+    """
     if work.state.pair != CLAIMED:
         work.raised.add(On.RETIRE_ORDER)
     work.evaluating = True
 
 
 def drain_originals_gone(work: Work, event: DrainOriginalsGone) -> bool:
-    """The jobs that the drain waited for are gone: those that came since have to go, with their vacate time."""
+    """End the jobs that began during the drain, with their vacate time, because the original jobs are gone."""
     draining = work.state.draining
     if draining is None or draining.originals_gone:
         return False
@@ -163,7 +165,7 @@ def drain_originals_gone(work: Work, event: DrainOriginalsGone) -> bool:
 
 
 def drain_cancelled(work: Work, event: DrainCancelled) -> bool:
-    """What retired only for the drain may go on; what was ordered beyond that stays ordered."""
+    """Continue a claim that retired only because of the drain; any other order to leave stands."""
     if work.state.draining is None:
         return False
     work.update(draining=None)

@@ -1,7 +1,7 @@
 """The policy of a slot from its configuration: every knob that the state machine reads, read in one place.
 
-A real machine and a simulated one take the same decisions only if they read the same knobs; both call `slot_policy`.
-What differs between them, they say as arguments.
+A real machine and a simulated one take the same decisions only if they read the same knobs; both call `slot_policy` and
+pass what differs between them as arguments.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from roost.config import Config
 from roost.startd.policy_inputs import SlotPolicy
 from roost.startd.slot_ad.config import names_in
 
-#: Hooks that were called otherwise in HTCondor's papers and first release.
+#: Hooks that had another name in HTCondor's papers and first release.
 _OLD_NAMES: Final = {"FETCH_JOB": "FETCH_WORK", "REPLY_CLAIM": "REPLY_FETCH"}
 _OF_DYNAMIC: Final = re.compile(r"SLOT(\d+)_(\d+)_JOB_HOOK_KEYWORD\Z", re.IGNORECASE)
 
@@ -66,21 +66,24 @@ def dynamic_keywords(config: Config) -> dict[tuple[int, int], str]:
 
 
 def fetch_hook(config: Config, keyword: str, hook: str) -> str | None:
-    """The path of a hook that fetches work, by its present name or else the one of its first release."""
+    """The path of a hook that fetches work, under its current name or that of the first release."""
     names = (hook, *(old for old, new in _OLD_NAMES.items() if new == hook))
     return next((path for each in names if (path := config.get(f"{keyword}_HOOK_{each}", subsys="STARTD"))), None)
 
 
 def wants_backfill(config: Config) -> bool:
-    """Whether unused slots have something to do: ENABLE_BACKFILL, and a BACKFILL_SYSTEM."""
+    """Whether unused slots run backfill: ENABLE_BACKFILL, and a BACKFILL_SYSTEM."""
     return config.get_bool("ENABLE_BACKFILL") and bool(config.get("BACKFILL_SYSTEM"))
 
 
 def backfill_problem(config: Config, *, as_root: bool) -> str:
-    """Why the backfill client that is wanted cannot be run; "" if it can. `as_root`: root runs the machine."""
+    """Why the configured backfill client cannot run; "" if it can. `as_root`: the machine's daemon runs as root."""
     system = config.get("BACKFILL_SYSTEM") or ""
     if system.upper() != "BOINC":
-        return f"BACKFILL_SYSTEM is {system}: only BOINC is known, which runs any program that BOINC_Executable names"
+        return (
+            f"BACKFILL_SYSTEM is {system}; the only supported value is BOINC, which runs any program that "
+            "BOINC_Executable names"
+        )
     needed = ["BOINC_Executable", "BOINC_InitialDir", *(["BOINC_Owner"] if as_root else [])]
     missing = [name for name in needed if not config.get(name)]
     if missing:
@@ -93,7 +96,7 @@ def backfill_problem(config: Config, *, as_root: bool) -> str:
 
 
 def draining_start(config: Config) -> Expr | None:
-    """DEFAULT_DRAINING_START_EXPR; None where it is FALSE, and a machine that is drained takes no job."""
+    """DEFAULT_DRAINING_START_EXPR; None if it is FALSE, so that a draining machine accepts no jobs."""
     text = config.get_expr("DEFAULT_DRAINING_START_EXPR")
     if text is None:
         return None

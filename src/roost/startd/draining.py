@@ -1,8 +1,8 @@
-"""Emptying a whole machine: what its slots share while it is drained.
+"""Draining a whole machine: the state that its slots share during a drain.
 
-Each slot goes its own way (`machine.step`); this module decides what all of them are told. It checks a request
-against every slot, computes the time until the last original job must go, sees when those jobs are gone, and when the
-machine is empty. The order of use:
+Each slot makes its own transitions (`machine.step`); this module decides what all of them are sent. It checks a request
+against every slot, computes the time until the last original job must leave, and detects when those jobs are gone and
+when the machine is empty. The order of use:
 
 1. `request`: gives the event for every slot, or the refusal.
 2. At each pass over the machine: `facts` for the polls of all slots, then `progress` on the slots as they are after it;
@@ -15,7 +15,7 @@ has a START expression; they go with the last original.
 A drain may have a deadline: retirement and vacate time of every job are cut so that the hard kill falls on it at the
 latest.
 
-What this does not do: choose machines to drain (`defrag`).
+It does not choose the machines to drain (`defrag`).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from roost.startd.states import DRAINED, State
 
 
 class OnCompletion(IntEnum):
-    """What becomes of the machine once it is empty; the numbers are those of the protocol."""
+    """What happens to the machine once it is empty; the numbers are those of the protocol."""
 
     NOTHING = 0
     RESUME = 1
@@ -56,9 +56,9 @@ class DrainOrder:
     check: Expr | None = None
     #: START while draining; None for DEFAULT_DRAINING_START_EXPR.
     start: Expr | None = None
-    #: Why; the name of who asks, if that gives no reason.
+    #: The reason; the name of the requester if it gives none.
     reason: str = ""
-    #: When the last job has to be gone, killed if need be, epoch s; None for no such time.
+    #: When the last job must be gone, by a hard kill if necessary, epoch s; None for no deadline.
     deadline_at: float | None = None
 
 
@@ -66,21 +66,21 @@ class DrainOrder:
 class MachineDraining:
     """The drain of a machine between two passes."""
 
-    #: What is being done; None while the machine is not drained.
+    #: The drain in progress; None while the machine is not draining.
     order: DrainOrder | None = None
-    #: Number of the present or last drain.
+    #: Number of the current or last drain.
     number: int = 0
     #: LastDrainStartTime, LastDrainStopTime, epoch s; 0 before the first.
     started_at: int = 0
     stopped_at: int = 0
     #: When the machine was found empty, epoch s; None before.
     emptied_at: float | None = None
-    #: The slots have been told that the original jobs are gone.
+    #: The slots have been notified that the original jobs are gone.
     originals_gone: bool = False
     #: TotalMachineDrainingBadput and TotalMachineDrainingUnclaimedTime, core s.
     badput_core_s: float = 0.0
     unclaimed_core_s: float = 0.0
-    #: Until when the latter has been counted, epoch s; None while nothing is.
+    #: Up to when the latter has been counted, epoch s; None while it is not counted.
     counted_until: float | None = None
 
     @property
@@ -91,13 +91,13 @@ class MachineDraining:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drain:
-    """What a request, a cancellation or a pass led to."""
+    """The result of a request, a cancellation or a pass."""
 
     draining: MachineDraining
-    #: To be fed to every slot, in this order.
+    #: Events for every slot, in this order.
     events: tuple[Event, ...] = ()
     refusal: Refusal | None = None
-    #: What the daemon is to do with itself: EXIT, RESTART or RECONFIGURE; None for nothing.
+    #: What the daemon must do with itself: EXIT, RESTART or RECONFIGURE; None for nothing.
     daemon: OnCompletion | None = None
 
 
@@ -116,7 +116,7 @@ def request(
         if not all(_passes(order.check, Inputs(slot, policies[slot.name], now), shared) for slot in slots):
             return Drain(draining=draining, refusal=Refusal.DRAIN_CHECK_FAILED)
     if order.start is None:
-        # Each slot has the same, for it is the machine that is drained.
+        # The same for every slot, because the machine as a whole is drained.
         order = replace(order, start=next((each.draining_start for each in policies.values()), None))
     draining = replace(
         draining,
@@ -148,7 +148,7 @@ def _passes(check: Expr, inputs: Inputs, shared: Mapping[str, Any]) -> bool:
 
 
 def cancel(draining: MachineDraining, request_id: str, now: float) -> Drain:
-    """End the drain of that id; "" means whichever there is."""
+    """End the drain with that id; "" means any drain in progress."""
     if draining.order is None and not request_id:
         return Drain(draining=draining)
     if draining.order is None or request_id not in ("", draining.request_id):
@@ -168,13 +168,13 @@ def facts(
     *,
     backfill_running: bool = False,
 ) -> MachineFacts:
-    """What every slot is told with the poll of a pass."""
+    """The facts that every slot receives with the poll of a pass."""
     remaining = None if draining.order is None else _longest_s(slots, policies, now)
     return MachineFacts(drain_remaining_s=remaining, all_drained=is_empty(slots), backfill_running=backfill_running)
 
 
 def is_empty(slots: Iterable[SlotState]) -> bool:
-    """Whether every slot of the machine is Drained; a dynamic slot is never, it has to be gone."""
+    """Whether every slot of the machine is Drained; a dynamic slot never is, it has to be gone."""
     present = [slot for slot in slots if not slot.deleted]
     return bool(present) and all(slot.state is State.DRAINED and slot.kind is not SlotKind.DYNAMIC for slot in present)
 
@@ -185,13 +185,13 @@ def _is_original(slot: SlotState) -> bool:
 
 
 def _longest_s(slots: Iterable[SlotState], policies: Mapping[str, SlotPolicy], now: float) -> float:
-    """Time until the last original job must go, s."""
+    """Time until the last original job must leave, s."""
     waits = [remaining_s(Inputs(slot, policies[slot.name], now)) for slot in slots if _is_original(slot)]
     return max(waits, default=0.0)
 
 
 def progress(draining: MachineDraining, slots: Sequence[SlotState], now: float) -> Drain:
-    """What follows from the slots as they are after a pass."""
+    """The events and the order that follow from the slots after a pass."""
     order = draining.order
     if order is None:
         return Drain(draining=draining)
@@ -213,17 +213,18 @@ def _completed(draining: MachineDraining, order: DrainOrder, now: float) -> Drai
 
 
 def count_badput(draining: MachineDraining, run_s: float, cores: float) -> MachineDraining:
-    """A job was lost: the effect `CountBadput`, with the cores of its slot."""
+    """The effect `CountBadput` for a lost job, with the cores of its slot."""
     return replace(draining, badput_core_s=draining.badput_core_s + run_s * cores)
 
 
 def count_unclaimed(
     draining: MachineDraining, slots: Iterable[SlotState], cores: Mapping[str, float], now: float
 ) -> MachineDraining:
-    """What stood empty for the drain since it was counted last: cores of slots that are Unclaimed or Drained.
+    """Count the time that cores stood empty because of the drain since the last count: cores of slots that are
+    Unclaimed or Drained.
 
-    To be called before states change, before a drain ends, and at each pass. `cores` has the cores of each slot by its
-    name: of a partitionable one those that are not cut from it.
+    Call it before states change, before a drain ends, and at each pass. `cores` has the cores of each slot by its name;
+    for a partitionable slot, those that no dynamic slot has.
     """
     since = draining.counted_until
     if draining.order is None or since is None or now <= since:
@@ -244,9 +245,9 @@ _BADPUT: Final = "ExpectedMachine{}DrainingBadput"
 
 
 def expectations(slots: Iterable[SlotState], policies: Mapping[str, SlotPolicy], now: float) -> dict[str, int]:
-    """What draining the machine now would lose (core s) and when it would be done (epoch s), gracefully and quickly.
+    """What draining the machine now would lose (core s) and when it would finish (epoch s), gracefully and quickly.
 
-    Every job is taken to use up the time it has, and to lose all that it has run.
+    Every job is assumed to use all the time it has, and to lose all its work so far.
     """
     graceful_s = quick_s = graceful_badput = quick_badput = 0.0
     for slot in slots:
@@ -270,14 +271,14 @@ def expectations(slots: Iterable[SlotState], policies: Mapping[str, SlotPolicy],
     }
 
 
-#: Stands for the retirement of a peaceful shutdown, which has no end, s.
+#: Stands for the unlimited retirement of a peaceful shutdown, s.
 _FOREVER_S: Final = 100 * 365 * 86400.0
 
 
 def attributes(
     draining: MachineDraining, slots: Sequence[SlotState], policies: Mapping[str, SlotPolicy], now: float
 ) -> dict[str, Any]:
-    """What the machine's drains add to the ad of every slot."""
+    """The attributes that drains of the machine add to the ad of every slot."""
     since = now if draining.emptied_at is None else draining.emptied_at
     found: dict[str, Any] = dict(expectations(slots, policies, since))
     found["TotalMachineDrainingBadput"] = int(draining.badput_core_s)

@@ -1,7 +1,7 @@
-"""What is done on taking a row of the transition table: one function an entry.
+"""The effects of taking a row of the transition table: one function per entry.
 
-An entry changes the slot's data and gives orders; it never changes state or activity, and never decides whether a
-row is taken. The functions run in the new state, in the order in which the row names them.
+An entry changes the slot's data and emits effects. It never changes state or activity, and never decides whether a row
+is taken. The functions run in the new state, in the order in which the row names them.
 """
 
 from __future__ import annotations
@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from roost.base.changed import changed, changer, maker
+from roost.base.fast_records import replace
 from roost.classad import unparse
 from roost.model.claims import Activation, Claim, ClaimKind
+from roost.model.codes import HoldCode
 from roost.model.effects import (
     ActivateStarter,
     CancelBenchmarks,
@@ -26,9 +27,9 @@ from roost.model.effects import (
     StartBackfill,
     SuspendJob,
     TellSchedd,
-    Warn,
+    WarnOfExpression,
 )
-from roost.model.reasons import HoldCode, Reason, Refusal, VacateReason
+from roost.model.reasons import Reason, Refusal, VacateReason
 from roost.startd.guards import preempt_is_cause
 from roost.startd.policy_inputs import whole
 from roost.startd.retirement import lease_s, pledge_s, vacate_time_s
@@ -37,35 +38,21 @@ from roost.startd.states import Activity
 from roost.startd.transitions import Entry, On
 from roost.startd.work import Work
 
-#: Records of which a step makes many, made faster.
-_activate_starter: Final = maker(ActivateStarter)
-_claim_reply: Final = maker(SendClaimReply)
-_tell_schedd: Final = maker(TellSchedd)
-_notice: Final = maker(Notice)
-_soft_kill: Final = maker(SoftKill)
-
 #: JobUniverse of a virtual machine.
 VM_UNIVERSE: Final = 13
-
-
-_claim: Final = maker(Claim)
-_activation: Final = maker(Activation)
 
 
 def fresh_claim(work: Work) -> Claim:
     """A claim without a request."""
     claim_id, ids = work.state.ids.take()
     work.update(ids=ids)
-    return _claim(id=claim_id)
+    return Claim(id=claim_id)
 
 
 def refuse_claim(work: Work, claim: Claim | None, refusal: Refusal) -> None:
-    """Tell the queue whose claim was never granted."""
+    """Refuse the request of a queue whose claim was never granted."""
     if claim is not None and claim.request is not None and claim.granted_at is None and claim.request.reply_to:
-        work.order(_claim_reply(reply_to=claim.request.reply_to, accepted=False, refusal=refusal))
-
-
-_leased: Final = changer(Claim, "lease_s", "lease_until")
+        work.order(SendClaimReply(reply_to=claim.request.reply_to, accepted=False, refusal=refusal))
 
 
 def with_lease(work: Work, claim: Claim) -> Claim:
@@ -74,18 +61,18 @@ def with_lease(work: Work, claim: Claim) -> Claim:
         return claim
     asked = claim.request.job_ad.eval("JobLeaseDuration")
     seconds = lease_s(asked, claim.request.alive_interval_s, work.policy.alives_missed_max)
-    return _leased(claim, seconds, work.now + seconds)
+    return replace(claim, lease_s=seconds, lease_until=work.now + seconds)
 
 
 # -- claims ------------------------------------------------------------------------------------------------
 
 
 def renew_claim(work: Work) -> None:
-    """Requests that still wait are refused; whatever belonged to the claim is forgotten."""
+    """Refuse waiting requests, forget everything about the claim, and make a fresh one."""
     state = work.state
     down = Refusal.SHUTTING_DOWN if state.shutdown is not None else None
     refuse_claim(work, state.claim, down or Refusal.CLAIM_ENDED)
-    # A claim that waits comes to nothing only where START is FALSE for its job.
+    # A waiting claim fails here only because START is FALSE for its job.
     refuse_claim(work, state.preempting, down or Refusal.REQUIREMENTS)
     claim = fresh_claim(work)
     work.update(claim=claim, **_NO_CLAIM)
@@ -104,12 +91,12 @@ _NO_CLAIM: Final = {
 
 
 def grant_claim(work: Work) -> None:
-    """The one who asked holds the slot from now on."""
+    """Grant the claim to the requester."""
     _install(work, work.state.claim)
 
 
 def succeed(work: Work) -> None:
-    """The claim that waited holds the slot from now on."""
+    """Grant the slot to the claim that waited."""
     waiting = work.state.waiting
     assert waiting is not None
     _install(work, waiting)
@@ -119,24 +106,22 @@ def _install(work: Work, claim: Claim) -> None:
     request = claim.request
     assert request is not None
     rank = work.inputs.rank(request.job_ad)
-    claim = changed(
+    claim = replace(
         with_lease(work, claim),
-        {
-            "granted_at": work.now,
-            "rank": rank,
-            "matched": False,
-            "displaces_for": None,
-            "job_waiting": request.kind is ClaimKind.FETCHED,
-        },
+        granted_at=work.now,
+        rank=rank,
+        matched=False,
+        displaces_for=None,
+        job_waiting=request.kind is ClaimKind.FETCHED,
     )
     preempting = fresh_claim(work)
     work.update(**{**_NO_CLAIM, "claim": claim, "preempting": preempting})
     if request.reply_to:
-        work.order(_claim_reply(reply_to=request.reply_to, accepted=True))
+        work.order(SendClaimReply(reply_to=request.reply_to, accepted=True))
 
 
 def end_claim(work: Work) -> None:
-    """The holder learns that the claim is over, unless it ended it itself or is taken for dead."""
+    """Notify the holder that the claim is over, unless it ended the claim itself or is presumed dead."""
     claim, eviction = work.state.claim, work.state.eviction
     request = claim.request
     assert request is not None
@@ -147,11 +132,11 @@ def end_claim(work: Work) -> None:
     if not eviction.untold:
         cause = cause_of(work.state) if claim.carries_job else None
         reason = Reason.STARTER_GONE if eviction.reason is None else eviction.reason
-        work.order(_tell_schedd(schedd=request.schedd, claim_id=claim.id, reason=reason, cause=cause))
+        work.order(TellSchedd(schedd=request.schedd, claim_id=claim.id, reason=reason, cause=cause))
 
 
 def cause_of(state: SlotState) -> VacateReason | None:
-    """What its having to go is to the job; None where nothing drives it out."""
+    """The cause that a departure has for the job; None if the job is not forced to leave."""
     if state.eviction.cause is not None:
         return state.eviction.cause
     if state.draining is not None:
@@ -160,12 +145,12 @@ def cause_of(state: SlotState) -> VacateReason | None:
 
 
 def start_match_timer(work: Work) -> None:
-    """MATCH_TIMEOUT begins."""
+    """Start MATCH_TIMEOUT."""
     work.update(match_until=work.now + work.policy.match_timeout_s)
 
 
 def stop_match_timer(work: Work) -> None:
-    """The match has come to something, or to nothing."""
+    """Stop the match timer: the match was used or has failed."""
     work.update(match_until=None)
 
 
@@ -173,12 +158,12 @@ def stop_match_timer(work: Work) -> None:
 
 
 def start_job(work: Work) -> None:
-    """The vacate time is pledged now, by the policy as it is now."""
+    """Start the job. The vacate time is pledged now, by the current policy."""
     claim = work.state.claim
     request = claim.request
     assert request is not None
     job = request.job_ad
-    activation = _activation(
+    activation = Activation(
         job_ad=job,
         started_at=work.now,
         vacate_pledge_s=pledge_s(work.inputs, job),
@@ -186,24 +171,22 @@ def start_job(work: Work) -> None:
         running_since=work.now,
         accepted_while_draining=work.state.draining is not None,
     )
-    claim = changed(
+    claim = replace(
         with_lease(work, claim),
-        {
-            "rank": work.inputs.rank(job),
-            "activation": activation,
-            "jobs_begun": claim.jobs_begun + 1,
-            "job_waiting": False,
-            "carries_job": True,
-        },
+        rank=work.inputs.rank(job),
+        activation=activation,
+        jobs_begun=claim.jobs_begun + 1,
+        job_waiting=False,
+        carries_job=True,
     )
     work.update(claim=claim, eviction=Eviction())
-    work.order(_activate_starter(claim_id=claim.id, kind=request.kind, job_ad=job))
+    work.order(ActivateStarter(claim_id=claim.id, kind=request.kind, job_ad=job))
 
 
 def drop_job(work: Work) -> None:
-    """The job came to its own end; the claim goes on, but for that of a fetched job that could not be started.
+    """Forget the finished job; the claim continues, unless it is that of a fetched job that could not be started.
 
-    No work is asked for during the pause that follows, so others may have the slot.
+    No work is fetched during the pause that follows, so other claims may use the slot.
     """
     work.update_claim(carries_job=False)
     work.update(eviction=Eviction())
@@ -212,7 +195,7 @@ def drop_job(work: Work) -> None:
 
 
 def suspend_job(work: Work) -> None:
-    """The clock of its running time stops."""
+    """Suspend the job and its run-time clock."""
     activation = work.state.claim.activation
     assert activation is not None
     work.update_activation(run_s=activation.run_time_s(work.now), running_since=None, suspended_since=work.now)
@@ -220,19 +203,21 @@ def suspend_job(work: Work) -> None:
 
 
 def suspend_by_command(work: Work) -> None:
-    """CONTINUE has nothing to say from now on."""
+    """Suspend the job by command; CONTINUE is ignored from now on."""
     suspend_by_cell(work)
     work.update_activation(held_still=True)
 
 
 def suspend_by_cell(work: Work) -> None:
-    """It goes on when the cell lets it, unless a command or the machine's policy suspends it meanwhile."""
+    """Suspend the job for the cell. It continues when the cell resumes it, unless a command or the machine's policy
+    suspends it meanwhile.
+    """
     suspend_job(work)
-    work.update(suspenders=changed(work.state.suspenders, {"alone": True}))
+    work.update(suspenders=replace(work.state.suspenders, alone=True))
 
 
 def continue_job(work: Work) -> None:
-    """The clock of its running time goes on."""
+    """Continue the job and its run-time clock."""
     activation = work.state.claim.activation
     assert activation is not None
     work.update_activation(
@@ -242,36 +227,36 @@ def continue_job(work: Work) -> None:
         held_still=False,
     )
     if work.state.suspenders.alone:
-        work.update(suspenders=changed(work.state.suspenders, {"alone": False}))
+        work.update(suspenders=replace(work.state.suspenders, alone=False))
     work.order(ContinueJob())
 
 
 def preempted(work: Work) -> None:
-    """PREEMPT is the cause unless there was one before."""
+    """Record PREEMPT as the cause unless there already is one."""
     cause = work.state.eviction.cause or VacateReason.PREEMPT_EXPRESSION
     work.update_eviction(preempt_seen=True, irrevocable=True, cause=cause)
 
 
 def unretire(work: Work) -> None:
-    """Nothing is left of what called for the end of the claim."""
+    """Cancel the retirement: nothing requires the end of the claim any more."""
     work.update(eviction=Eviction())
 
 
 def soft_kill(work: Work) -> None:
-    """A job that is being ended softly already keeps the time it was given."""
+    """End the job softly. A job that is already being ended keeps the time it was given."""
     activation = work.state.claim.activation
     assert activation is not None
     if activation.soft_killed_at is not None or activation.hard_killed_at is not None:
         return
     until = vacate_end(work)
     _warn_of_vacating(work)
-    work.order(_soft_kill(notice=notice_for(work)))
+    work.order(SoftKill(notice=notice_for(work)))
     work.update_activation(soft_killed_at=work.now)
     work.update(vacate_until=until)
 
 
 def vacate_end(work: Work) -> float:
-    """When the vacate time of a job that is told now to end is over: at the deadline of a drain, if that is earlier."""
+    """When the vacate time of a job that is ended softly now expires: at the latest at the deadline of a drain."""
     until = work.now + vacate_time_s(work.inputs)
     draining = work.state.draining
     if draining is None or draining.deadline_at is None:
@@ -280,7 +265,7 @@ def vacate_end(work: Work) -> float:
 
 
 def hard_kill(work: Work) -> None:
-    """The starter is told once; the timer goes on until it is gone. The lease no longer counts."""
+    """Order the hard kill once; the timer runs until the starter is gone. The lease no longer counts."""
     activation = work.state.claim.activation
     assert activation is not None
     if activation.hard_killed_at is None:
@@ -301,7 +286,9 @@ def killing_timeout_s(work: Work) -> float:
 
 def _warn_of_vacating(work: Work) -> None:
     if preempt_is_cause(work) and (decision := work.inputs.with_job("WANT_VACATE")).truth is None:
-        work.order(Warn(expression=decision.name, text="neither TRUE nor FALSE; the job gets its vacate time"))
+        work.order(
+            WarnOfExpression(expression=decision.name, text="neither TRUE nor FALSE; the job gets its vacate time")
+        )
 
 
 def notice_for(work: Work, otherwise: VacateReason = VacateReason.CLAIM_DEACTIVATED) -> Notice:
@@ -313,7 +300,7 @@ def notice_for(work: Work, otherwise: VacateReason = VacateReason.CLAIM_DEACTIVA
         reason = work.state.eviction.cause or VacateReason.PREEMPT_EXPRESSION
     else:
         reason = cause_of(work.state) or otherwise
-    return _notice(code=reason, text=reason.text)
+    return Notice(code=reason, text=reason.text)
 
 
 def _hold(work: Work) -> Notice | None:
@@ -326,21 +313,21 @@ def _hold(work: Work) -> Notice | None:
         assert wanted.expression is not None
         text = f"The startd put this job on hold: WANT_HOLD is TRUE: {unparse(wanted.expression.tree)}"
     subcode = whole(work.inputs.decide("WANT_HOLD_SUBCODE", job).value)
-    return _notice(code=HoldCode.STARTD_HELD_JOB, subcode=subcode, text=text, hold=True)
+    return Notice(code=HoldCode.STARTD_HELD_JOB, subcode=subcode, text=text, hold=True)
 
 
 # -- the machine's own work ------------------------------------------------------------------------------
 
 
 def head_for_owner(work: Work) -> None:
-    """Backfill has to go, and no claim takes its place."""
+    """Head for Owner: backfill has to leave, and no claim takes its place."""
     refuse_claim(work, work.state.claim, Refusal.CLAIM_ENDED)
     work.update_claim(request=None)
     work.update(destination=Destination.OWNER, match_until=None)
 
 
 def start_backfill(work: Work) -> None:
-    """One client serves all slots of the machine."""
+    """Start the backfill client. One client serves all slots of the machine."""
     if not work.state.machine.backfill_running:
         work.order(StartBackfill())
 

@@ -1,8 +1,8 @@
-"""The ad that a hook printed, as a job of a slot: what is added to it, and what its hook left out.
+"""The ad that a hook printed, as a job of a slot: the attributes added to it, and those that are missing.
 
-What a job needs and does not say is for its starter to find missing, who tells the hook STARTER_FAILURE; only what
-decides whether the slot takes the job at all is settled here. A static slot is had whole, whatever is asked of it; what
-a partitionable one is to give has to be said.
+Most missing attributes are detected by the job's starter, which reports them to the hook STARTER_FAILURE. Only what
+decides whether the slot accepts the job at all is checked here. A job gets the whole of a static slot, whatever it
+requests; for a partitionable slot it must state its requests.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from typing import Final, NamedTuple
 from roost.classad import ClassAd
 from roost.model.slots import SlotKind
 
-#: JobUniverse of a job that does not say.
+#: JobUniverse of a job that does not set it.
 VANILLA: Final = 5
 
-#: What a job asks of a slot that is had whole; each in the unit of its attribute.
+#: The requests of a job that gets a whole slot; each in the unit of its attribute.
 _WHOLE: Final = ("RequestCpus", "RequestMemory", "RequestDisk")
 
 
@@ -28,19 +28,17 @@ class FetchedJob(NamedTuple):
 
 
 def fetched_job(printed: ClassAd, *, keyword: str, kind: SlotKind) -> FetchedJob:
-    """The job of what a hook with that prefix printed for a slot of that kind."""
+    """The job in the output of a hook with that prefix, for a slot of that kind."""
     ad, remarks = printed.copy(), []
     if "HookKeyword" not in ad:
         ad["HookKeyword"] = keyword
     if "JobUniverse" not in ad:
-        remarks.append(f"the job that was fetched says no JobUniverse; it is taken to be vanilla ({VANILLA})")
+        remarks.append(f"the fetched job has no JobUniverse; vanilla ({VANILLA}) is assumed")
         ad["JobUniverse"] = VANILLA
     if kind is SlotKind.PARTITIONABLE:
         missing = [name for name in _WHOLE if name not in ad]
         if missing:
-            remarks.append(
-                f"the job that was fetched does not say {', '.join(missing)}, which a partitionable slot needs"
-            )
+            remarks.append(f"the fetched job does not have {', '.join(missing)}, which a partitionable slot requires")
     else:
         for name in _WHOLE:
             if name not in ad:

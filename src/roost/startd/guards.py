@@ -1,7 +1,7 @@
 """The conditions of the transition table: one function a guard.
 
-A guard says whether it holds and which evaluations it asked for; it changes nothing. Where an expression is
-neither TRUE nor FALSE, the guard has the meaning that the catalogue gives to that (`roost.policy.catalogue`).
+A guard says whether it holds and which evaluations it asked for; it changes nothing. If an expression is neither TRUE
+nor FALSE, the guard uses the default of the catalogue (`roost.policy.catalogue`).
 """
 
 from __future__ import annotations
@@ -32,30 +32,30 @@ def _is_not(decision: Decision) -> Verdict:
 
 
 def owner_present(work: Work) -> Verdict:
-    """IS_OWNER, with the claim's job where there is one."""
+    """IS_OWNER, evaluated with the claim's job if there is one."""
     return _is(work.inputs.decide("IsOwner", work.state.claim.job_ad))
 
 
 def owner_absent(work: Work) -> Verdict:
-    """UNDEFINED leaves the slot to the pool, as FALSE does."""
+    """IS_OWNER is not TRUE. UNDEFINED leaves the slot to the pool, as FALSE does."""
     return _is_not(work.inputs.decide("IsOwner"))
 
 
 def start_locally_false(work: Work) -> Verdict:
-    """START without a job is FALSE, and not merely undecided."""
+    """START without a job is FALSE, not merely undefined."""
     decision = work.inputs.decide("START")
     return Verdict(decision.truth is False, (decision,))
 
 
 def run_benchmarks(work: Work) -> Verdict:
-    """A slot that has just left Benchmarking skips the evaluation that follows."""
+    """RunBenchmarks. A slot that has just left Benchmarking skips the evaluation that follows."""
     if work.taken and work.taken[-1].number == "4":
         return NO
     return _is(work.inputs.decide("RunBenchmarks"))
 
 
 def start_backfill(work: Work) -> Verdict:
-    """Only where a backfill system is configured, and not on the way down."""
+    """START_BACKFILL, if a backfill system is configured and the slot is not shutting down."""
     if not work.policy.backfill or work.state.shutdown is not None or work.state.leaving is not None:
         return NO
     return _is(work.inputs.decide("START_BACKFILL"))
@@ -67,15 +67,15 @@ def evict_backfill(work: Work) -> Verdict:
 
 
 def draining(work: Work) -> Verdict:
-    """A dynamic slot is given back instead."""
+    """The machine is draining. Does not hold for a dynamic slot, which is deleted instead."""
     return YES if work.state.draining is not None and work.state.kind is not SlotKind.DYNAMIC else NO
 
 
 def retirement_over(work: Work) -> Verdict:
-    """The claim is to end, and no time is left before its eviction begins.
+    """The claim must end, and no time is left before its eviction begins.
 
-    PREEMPT is asked once more, for what follows depends on whether it is the cause. What decides is the time granted,
-    unless no time is.
+    PREEMPT is evaluated again because what follows depends on whether it is the cause. The granted time decides, unless
+    no time is granted.
     """
     if not work.state.in_retirement or not retirement.is_over(work.inputs):
         return NO
@@ -89,14 +89,14 @@ def retirement_over(work: Work) -> Verdict:
 
 
 def preempt_is_cause(work: Work) -> bool:
-    """Whether the running job has to go because of PREEMPT."""
+    """Whether the running job has to leave because of PREEMPT."""
     if work.state.claim.activation is None:
         return False
     return work.state.eviction.preempt_seen or work.inputs.with_job("PREEMPT").truth is True
 
 
 def preempt_hard(work: Work) -> Verdict:
-    """WANT_VACATE counts only where PREEMPT is the cause; UNDEFINED counts as TRUE."""
+    """WANT_VACATE counts only if PREEMPT is the cause; UNDEFINED counts as TRUE."""
     if not preempt_is_cause(work):
         return NO
     decision = work.inputs.with_job("WANT_VACATE")
@@ -104,12 +104,12 @@ def preempt_hard(work: Work) -> Verdict:
 
 
 def may_unretire(work: Work) -> Verdict:
-    """There is no cause left that would make the slot retire again."""
+    """No cause is left that would make the slot retire again."""
     return YES if not work.state.in_retirement else NO
 
 
 def continue_(work: Work) -> Verdict:
-    """CONTINUE; a job suspended by command waits for a command, and one that a cell suspends for the cell."""
+    """CONTINUE, for a job that neither a command nor a cell suspends; those must resume it themselves."""
     activation = work.state.claim.activation
     if activation is None or activation.held_still or work.state.suspenders.causes:
         return NO
@@ -117,7 +117,7 @@ def continue_(work: Work) -> Verdict:
 
 
 def cell_suspends(work: Work) -> Verdict:
-    """A job that has been told to end is no longer suspended."""
+    """The cell suspends the job. A job that is being ended is no longer suspended."""
     activation = work.state.claim.activation
     if activation is None or not work.state.suspenders.causes or activation.ended:
         return NO
@@ -125,7 +125,7 @@ def cell_suspends(work: Work) -> Verdict:
 
 
 def cell_lets_go_on(work: Work) -> Verdict:
-    """Nothing of the cell suspends the job any more, and nothing else does."""
+    """The cell no longer suspends the job, and nothing else does."""
     activation, suspenders = work.state.claim.activation, work.state.suspenders
     return (
         YES
@@ -135,7 +135,7 @@ def cell_lets_go_on(work: Work) -> Verdict:
 
 
 def successor_accepted(work: Work) -> Verdict:
-    """START does not say FALSE to the job of the claim that waits."""
+    """START is not FALSE for the job of the waiting claim."""
     waiting = work.state.waiting
     if waiting is None or work.state.shutdown is not None:
         return NO
@@ -144,13 +144,13 @@ def successor_accepted(work: Work) -> Verdict:
 
 
 def worklife_over(work: Work) -> Verdict:
-    """The claim has lasted as long as it may."""
+    """The claim has reached its maximum lifetime."""
     holds, decision = worklife(work.inputs)
     return NO if decision is None else Verdict(holds, (decision,))
 
 
 def drain_grace_over(work: Work) -> Verdict:
-    """A young claim may still be waiting for its first job."""
+    """The claim has had its time to get a first job; a young claim may still be waiting for it."""
     granted_at = work.state.claim.granted_at
     if work.state.draining is None or granted_at is None:
         return NO
@@ -158,12 +158,14 @@ def drain_grace_over(work: Work) -> Verdict:
 
 
 def to_claimed(work: Work) -> Verdict:
-    """The request may be withdrawn while the backfill client is being killed."""
+    """The destination is Claimed and the request still exists; it may be withdrawn while the backfill client is being
+    killed.
+    """
     return YES if work.state.destination is Destination.CLAIMED and work.state.claim.request is not None else NO
 
 
 def to_owner(work: Work) -> Verdict:
-    """Also where a claim was the destination and its request is gone."""
+    """The destination is Owner, or was a claim whose request is gone."""
     if work.state.destination is Destination.CLAIMED:
         return YES if work.state.claim.request is None else NO
     return YES if work.state.destination is Destination.OWNER else NO

@@ -1,11 +1,11 @@
-"""How long the owner has left the machine alone, as each slot sees it.
+"""How long the owner has been away from the machine, as each slot sees it.
 
-Sensors give the idle time of every terminal and of every console device. Some slots are connected to the console and
-some to the keyboard, by their numbers: SLOTS_CONNECTED_TO_CONSOLE and SLOTS_CONNECTED_TO_KEYBOARD. A slot that is not
-sees an owner who has been away since a while before the daemon started, DISCONNECTED_KEYBOARD_IDLE_BOOST. By default
-every slot is connected to both. A dynamic slot is connected as its parent is.
+Sensors report the idle time of each terminal and console device. The first slots, by number, are connected to the
+console and to the keyboard: SLOTS_CONNECTED_TO_CONSOLE and SLOTS_CONNECTED_TO_KEYBOARD. A slot that is not connected
+sees an owner who left DISCONNECTED_KEYBOARD_IDLE_BOOST seconds before the daemon started. By default every slot is
+connected to both. A dynamic slot is connected as its parent is.
 
-A device whose use is only seen as it happens tells nothing of the time before the daemon's start: for that,
+A device whose use is only observed as it happens says nothing about the time before the daemon's start, for which
 STARTUP_KEYBOARD_IDLE_BOOST is assumed (`runtime.node.idle_devices`).
 """
 
@@ -24,12 +24,12 @@ class Idleness:
 
     #: KeyboardIdle, s: any terminal, keyboard or mouse.
     keyboard_s: int
-    #: ConsoleIdle, s: the machine's own keyboard or mouse; None where that cannot be found out.
+    #: ConsoleIdle, s: the machine's own keyboard or mouse; None if unknown.
     console_s: int | None
 
     @property
     def line(self) -> str:
-        """The line of the daemon's log that tells what the machine saw."""
+        """The log line for the machine's idle times."""
         console = -1 if self.console_s is None else self.console_s
         return f"Idle Time: user= {self.keyboard_s} , console= {console} seconds"
 
@@ -38,15 +38,15 @@ class Idleness:
 class Connections:
     """Which slots notice the owner."""
 
-    #: Slots up to these numbers notice the console, and terminals and keyboard.
+    #: Slots up to these numbers are connected to the console, and to terminals and keyboard.
     console: int
     keyboard: int
-    #: Idle time before the daemon's start that other slots see, s.
+    #: Idle time at the daemon's start that other slots see, s.
     boost_s: int
 
 
 def connections(config: Config) -> Connections:
-    """The connections that a configuration says. Raises `ConfigError`."""
+    """The connections in a configuration. Raises `ConfigError`."""
     return Connections(
         console=config.get_int("SLOTS_CONNECTED_TO_CONSOLE"),
         keyboard=config.get_int("SLOTS_CONNECTED_TO_KEYBOARD"),
@@ -57,8 +57,7 @@ def connections(config: Config) -> Connections:
 def machine_idleness(terminals_s: Iterable[float], consoles_s: Iterable[float]) -> Idleness:
     """The idle times of a machine from those of its terminals and its console devices.
 
-    A machine without any terminal has been left alone for ever: that is shown as the largest 32-bit number, as an
-    owner who never came.
+    A machine without any terminal counts as never used, which is shown as the largest 32-bit number.
     """
     consoles = [max(0, int(one)) for one in consoles_s]
     terminals = [max(0, int(one)) for one in terminals_s]
@@ -77,6 +76,6 @@ def slot_idleness(
 
 
 def log_line(idleness: Idleness) -> str:
-    """The line of a slot's log that tells what it sees."""
+    """The log line for a slot's idle times."""
     console = -1 if idleness.console_s is None else idleness.console_s
     return f"Idle time: Keyboard: {idleness.keyboard_s} Console: {console}"

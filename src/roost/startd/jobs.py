@@ -1,14 +1,12 @@
-"""What activations, orders about the running job, and news of its starter do to a slot.
+"""Handlers of activations, orders about the running job, and events of its starter.
 
-Every function here handles one event: it changes data, gives orders and raises triggers, and returns whether the
-event meant anything. State and activity are left to the table.
+Each function handles one event: it changes data, emits effects and raises triggers, and returns whether the event had
+any effect. The table decides state and activity.
 """
 
 from __future__ import annotations
 
-from typing import Final
-
-from roost.base.changed import changed, maker
+from roost.base.fast_records import replace
 from roost.model.claims import ClaimKind
 from roost.model.effects import (
     CheckpointJob,
@@ -42,9 +40,6 @@ from roost.startd.states import BUSY, CLAIMED, SUSPENDED, State
 from roost.startd.transitions import On
 from roost.startd.work import Work
 
-#: Records of which a step makes many, made faster.
-_activation_reply: Final = maker(SendActivationReply)
-
 
 def _is_holder(work: Work, claim_id: ClaimId) -> bool:
     claim = work.state.claim
@@ -52,17 +47,17 @@ def _is_holder(work: Work, claim_id: ClaimId) -> bool:
 
 
 def activation_requested(work: Work, event: ActivationRequested) -> bool:
-    """The holder wants a job to run: acceptable by the policy of now, whatever the claim was granted for."""
+    """Start a job for the holder, if the current policy accepts it, whatever the claim was granted for."""
     refusal = _activation_refused(work, event)
     if refusal is not None:
         work.refuse(refusal)
         return True
     request = work.state.claim.request
     assert request is not None
-    work.update_claim(request=changed(request, {"job_ad": event.job_ad}))
+    work.update_claim(request=replace(request, job_ad=event.job_ad))
     work.raised.add(On.ACTIVATED)
     if event.reply_to:
-        work.order(_activation_reply(reply_to=event.reply_to, accepted=True))
+        work.order(SendActivationReply(reply_to=event.reply_to, accepted=True))
     return True
 
 
@@ -82,7 +77,7 @@ def _activation_refused(work: Work, event: ActivationRequested) -> Refusal | Non
 
 
 def deactivation_requested(work: Work, event: DeactivationRequested) -> bool:
-    """The job ends and the claim stays; the answer says whether it will take another job."""
+    """End the job and keep the claim; the answer says whether the claim accepts another job."""
     if not _is_holder(work, event.claim_id):
         work.refuse(Refusal.UNKNOWN_CLAIM)
         return True
@@ -96,7 +91,7 @@ def deactivation_requested(work: Work, event: DeactivationRequested) -> bool:
 
 
 def _order_soft_kill(work: Work) -> None:
-    """A soft kill of a job whose claim stays. While one is pending another changes nothing."""
+    """Kill the job softly and keep the claim. Has no effect while a soft kill is pending."""
     activation = work.state.claim.activation
     assert activation is not None
     if activation.soft_killed_at is not None or activation.hard_killed_at is not None:
@@ -108,7 +103,7 @@ def _order_soft_kill(work: Work) -> None:
 
 
 def order_hard_kill(work: Work) -> None:
-    """A hard kill of a job whose claim stays."""
+    """Kill the job hard and keep the claim."""
     activation = work.state.claim.activation
     assert activation is not None
     if activation.hard_killed_at is not None:
@@ -119,7 +114,7 @@ def order_hard_kill(work: Work) -> None:
 
 
 def suspend_requested(work: Work, event: SuspendRequested) -> bool:
-    """The job stands still until the command to continue. One that the policy suspended already stays so, too."""
+    """Suspend the job until the command to continue, including a job that the policy has already suspended."""
     activation = work.state.claim.activation
     if not _is_holder(work, event.claim_id) or activation is None or activation.held_still:
         return False
@@ -131,11 +126,11 @@ def suspend_requested(work: Work, event: SuspendRequested) -> bool:
 
 
 def continue_requested(work: Work, event: ContinueRequested) -> bool:
-    """Only a job that was suspended by command; for others the policy decides."""
+    """Continue a job that was suspended by command; it stays suspended while the policy or a cell suspends it."""
     activation = work.state.claim.activation
     if not _is_holder(work, event.claim_id) or activation is None or not activation.held_still:
         return False
-    if work.state.suspenders.causes:
+    if work.state.suspenders.causes or not work.state.suspenders.alone:
         work.update_activation(held_still=False)
     else:
         work.raised.add(On.CONTINUE_ORDER)
@@ -143,16 +138,18 @@ def continue_requested(work: Work, event: ContinueRequested) -> bool:
 
 
 def suspenders_changed(work: Work, event: SuspendersChanged) -> bool:
-    """What the table does follows from that. A word about another claim, or that is known, means nothing."""
+    """Update what in the cell suspends the job; the table acts on it. An event about another claim, or without a
+    change, has no effect.
+    """
     before = work.state.suspenders
     if work.state.claim.id.public != event.claim or before.causes == event.suspenders:
         return False
-    work.update(suspenders=changed(before, {"causes": dict(event.suspenders)}))
+    work.update(suspenders=replace(before, causes=dict(event.suspenders)))
     return True
 
 
 def checkpoint_requested(work: Work, event: CheckpointRequested) -> bool:
-    """No change of state: the daemon has no way of knowing when the job has saved it."""
+    """Order a checkpoint. The state does not change: the daemon cannot know when the job has saved it."""
     order_checkpoint(work)
     return True
 
@@ -167,7 +164,7 @@ def order_checkpoint(work: Work) -> None:
 
 
 def job_updated(work: Work, event: JobUpdated) -> bool:
-    """New figures replace the old ones in the copy of the job's ad that policy sees."""
+    """Update the copy of the job's ad that the policy sees."""
     activation = work.state.claim.activation
     if activation is None:
         return False
@@ -178,7 +175,7 @@ def job_updated(work: Work, event: JobUpdated) -> bool:
 
 
 def job_exited(work: Work, event: JobExited) -> bool:
-    """The starter is only waited for. Where the claim is to end, that is seen when it is gone."""
+    """Note the job's end, and wait for the starter. Whether the claim must end is checked when the starter is gone."""
     activation = work.state.claim.activation
     if activation is None or activation.ended:
         return False
@@ -190,7 +187,7 @@ def job_exited(work: Work, event: JobExited) -> bool:
 
 
 def starter_evicted(work: Work, event: StarterEvicted) -> bool:
-    """The starter ends the job by its own expressions: shown in the ad, and no concern of the claim."""
+    """Note that the starter ends the job by its own expressions: shown in the ad, without effect on the claim."""
     activation = work.state.claim.activation
     if activation is None or activation.starter_state == event.job_state:
         return False
@@ -199,7 +196,7 @@ def starter_evicted(work: Work, event: StarterEvicted) -> bool:
 
 
 def starter_exited(work: Work, event: StarterExited) -> bool:
-    """The job's time goes to the claim's account."""
+    """Note the starter's end, and add the job's time to the claim's totals."""
     claim = work.state.claim
     activation = claim.activation
     if activation is None:
@@ -221,7 +218,7 @@ def starter_exited(work: Work, event: StarterExited) -> bool:
 
 
 def starter_unreachable(work: Work, event: StarterUnreachable) -> bool:
-    """What cannot be told to the starter is done to its processes."""
+    """Signal the job's processes directly, because the starter cannot be reached."""
     if work.state.claim.activation is None:
         return False
     work.update_activation(hard_killed_at=work.now)

@@ -1,12 +1,12 @@
 """The load of a machine, apportioned to its slots.
 
-A slot's own load (CondorLoadAvg) is measured: the processor time of its job's processes over the last minute. What the
-system's load average has beyond the sum of these is the owner's, and is handed to slots in a walk: first those in
-Owner, then Unclaimed, Matched, Claimed, Preempting, each by number. A slot gets at most 1.0 as long as another follows;
-the last one gets all that is left, so that only there a slot shows more than 1.0 of the owner's load. A machine with
-one slot gives it everything.
+A slot's own load (CondorLoadAvg) is measured: the processor time of its job's processes over the last minute. Whatever
+the system's load average has beyond the sum of these belongs to the owner, and is assigned to slots in order: first
+those in Owner, then Unclaimed, Matched, Claimed, Preempting, each by number. A slot gets at most 1.0 as long as another
+follows; the last one gets the rest, so only the last slot can show more than 1.0 of owner load. On a machine with one
+slot, that slot gets all of it.
 
-The numbers of the logs are those of HTCondor: three decimals; ads have two.
+Log lines use HTCondor's precision of three decimals; ads have two.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Final
 from roost.base.records import dataclass
 from roost.model.slots import SlotId
 
-#: How far back a slot's own load looks, s.
+#: The window over which a slot's own load is averaged, s.
 WINDOW_S: Final = 60
 
 #: States in the order in which slots get owner load; others come last.
@@ -26,16 +26,16 @@ _WALK: Final = {state: place for place, state in enumerate(("Owner", "Unclaimed"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CpuUse:
-    """What the processes of a slot's job have used lately. A new slot has used nothing for a minute."""
+    """Recent processor use of a slot's job. A new slot is assumed idle for the last minute."""
 
-    #: (seconds, percent of one core), latest first; no more than `WINDOW_S` seconds together.
+    #: (seconds, percent of one core), latest first; at most `WINDOW_S` seconds in total.
     samples: tuple[tuple[int, float], ...] = ()
 
     def sampled(self, percent: float, *, since_s: float, polling_interval_s: int) -> CpuUse:
-        """The use after another poll, `since_s` after the last one.
+        """The use after another poll, `since_s` after the previous one.
 
-        A sample stands for the whole seconds since the last one, at least one, at most a polling interval: what
-        happened during a longer gap is unknown.
+        A sample covers the whole seconds since the last one, at least one and at most a polling interval: what happened
+        during a longer gap is unknown.
         """
         seconds = max(1, min(int(since_s), polling_interval_s))
         kept, room = [(min(seconds, WINDOW_S), percent)], WINDOW_S - seconds
@@ -52,10 +52,10 @@ class CpuUse:
         return sum(seconds * percent for seconds, percent in self.samples) / WINDOW_S
 
     def load(self, *, cpus: int, system_load: float) -> float:
-        """The load that the slot's job makes, never more than the system's.
+        """The load that the slot's job causes, never more than the system's.
 
-        `cpus` are the cores of the machine. On a machine with more to do than cores, a job that gets all it can get
-        of them makes more load than its processor time says.
+        `cpus` are the cores of the machine. On an overloaded machine, a job that gets all the processor time it can get
+        causes more load than that time shows.
         """
         cores = max(1, cpus)
         return max(0.0, min(self.mean_percent / cores * max(cores, system_load) / 100, system_load))
@@ -74,9 +74,9 @@ class LoadReading:
 class SlotLoad:
     """The load of a slot."""
 
-    #: CondorLoadAvg: its job's.
+    #: CondorLoadAvg: the load of its job.
     condor: float
-    #: Its part of the owner's.
+    #: Its part of the owner's load.
     owner: float
 
     @property
@@ -86,7 +86,7 @@ class SlotLoad:
 
     @property
     def line(self) -> str:
-        """The line of the slot's log that tells it."""
+        """The slot's log line for it."""
         return f"SystemLoad: {self.total:.3f} CondorLoad: {self.condor:.3f} OwnerLoad: {self.owner:.3f}"
 
 
@@ -102,17 +102,17 @@ class MachineLoad:
 
     @property
     def owner(self) -> float:
-        """What is the owner's."""
+        """The owner's load."""
         return max(0.0, self.system - self.condor)
 
     @property
     def line(self) -> str:
-        """The line of the machine's log that tells it."""
+        """The machine's log line for it."""
         return f"SystemLoad: {self.system:.3f} TotalCondorLoad: {self.condor:.3f} TotalOwnerLoad: {self.owner:.3f}"
 
 
 def apportion(system_load: float, condor_loads: Mapping[SlotId, float], states: Mapping[SlotId, str]) -> MachineLoad:
-    """Hand out the load of a machine. Both mappings have every slot; states are those of its ad."""
+    """Apportion the load of a machine. Both mappings have every slot; states are those of its ad."""
     condor = sum(condor_loads.values())
     remaining = max(0.0, system_load - condor)
     walk = sorted(states, key=lambda slot: (_WALK.get(states[slot], len(_WALK)), slot))
@@ -125,5 +125,5 @@ def apportion(system_load: float, condor_loads: Mapping[SlotId, float], states: 
 
 
 def averages_line(reading: LoadReading) -> str:
-    """The line of the machine's log with the system's load averages."""
+    """The machine's log line with the system's load averages."""
     return f"Load avg: {reading.one_minute:f} {reading.five_minutes:f} {reading.fifteen_minutes:f}"

@@ -1,14 +1,13 @@
-"""The state machine of a slot: one event in, the slot as it is then, orders and transitions out.
+"""The state machine of a slot: one event in; the new slot, effects and transitions out.
 
-`step` is a function of its arguments. What it does is described with the table (`transitions`); which event means
-something where, in `receptions`; how expressions are evaluated, in `policy_inputs`. This module puts them together and
-holds the rules that no table can say.
+`step` is a function of its arguments. The behaviour is described with the table (`transitions`); `receptions` says
+which event is handled in which state, and `policy_inputs` how expressions are evaluated. This module puts them together
+and holds the rules that no table can express.
 
 Invariants, checked after every step that changes something (`validation`): the pair is legal, only rows of the table
 were taken, each from where the one before led to, and the slot's data fit its pair.
 
-What it does not do: keep several slots of a machine in step (`draining` has what they share), lay slots out, or carry
-out an order.
+It does not coordinate the slots of a machine (`draining` has what they share), lay slots out, or carry out effects.
 """
 
 from __future__ import annotations
@@ -16,8 +15,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Final
 
-from roost.base.changed import changed, changer, maker
-from roost.base.records import dataclass
+from roost.base.fast_records import record, replace
 from roost.classad.ad import MISSING
 from roost.model.effects import (
     CancelTimer,
@@ -29,7 +27,7 @@ from roost.model.effects import (
     SendClaimReply,
     SendDeactivationReply,
     SetTimer,
-    Warn,
+    WarnOfExpression,
 )
 from roost.model.events import ActivationRequested, AliveReceived, ClaimRequested, DeactivationRequested, Event
 from roost.model.reasons import Reason, Refusal
@@ -47,7 +45,7 @@ from roost.startd.slot_state import SlotState
 from roost.startd.states import BACKFILL, BUSY, PAIRS, RETIRING, SUSPENDED, State
 from roost.startd.transitions import CHAIN_MAX, EVALUATED_AT_ONCE, ROWS, On, Transition
 from roost.startd.validation import check
-from roost.startd.work import TIMERS, Taken, Work, deadlines, transition
+from roost.startd.work import TIMERS, Taken, Work, deadlines
 from roost.tables.finder import row_finder
 
 
@@ -55,15 +53,15 @@ class Outcome(StrEnum):
     """What became of an event."""
 
     HANDLED = "handled"
-    #: It meant nothing to the slot. Nothing has changed.
+    #: The event had no effect on the slot. Nothing has changed.
     IGNORED = "ignored"
-    #: It asked for something that it did not get. The sender is answered.
+    #: The event requested something that was refused. The sender is answered.
     REFUSED = "refused"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
-    """What one event led to."""
+@record
+class SlotStep:
+    """The result of one event."""
 
     state: SlotState
     #: To be carried out in this order.
@@ -75,11 +73,8 @@ class Step:
     refusal: Refusal | None = None
 
 
-_step: Final = maker(Step)
-
-
-def step(state: SlotState, event: Event, now: float, policy: SlotPolicy) -> Step:
-    """What `event`, at `now` (epoch s), leads to in a slot. Raises AssertionError only for a mistake in this room."""
+def step(state: SlotState, event: Event, now: float, policy: SlotPolicy) -> SlotStep:
+    """Handle `event` at `now` (epoch s). An AssertionError is a bug in this room; nothing else is raised."""
     reception = RECEPTIONS[type(event)]
     if state.deleted:
         return _unmoved(state, event, Refusal.DELETED if reception.refusal is not None else None)
@@ -89,13 +84,13 @@ def step(state: SlotState, event: Event, now: float, policy: SlotPolicy) -> Step
     work = Work(state, policy, now)
     if not reception.handler(work, event):
         assert work.state is state, f"{type(event).__name__} was ignored and changed the slot"
-        return Step(state=state, effects=tuple(work.effects), outcome=Outcome.IGNORED)
+        return SlotStep(state=state, effects=tuple(work.effects), outcome=Outcome.IGNORED)
     if work.refusal is not None:
         work.effects += _refusal_of(event, work.refusal)
     settle(work)
     if work.state is not state:
         check(state, work.state, work.taken)
-    return _step(
+    return SlotStep(
         state=work.state,
         effects=(*work.effects, *_consequences(work)),
         transitions=tuple(work.taken),
@@ -104,10 +99,10 @@ def step(state: SlotState, event: Event, now: float, policy: SlotPolicy) -> Step
     )
 
 
-def _unmoved(state: SlotState, event: Event, refusal: Refusal | None) -> Step:
+def _unmoved(state: SlotState, event: Event, refusal: Refusal | None) -> SlotStep:
     if refusal is None:
-        return Step(state=state, outcome=Outcome.IGNORED)
-    return Step(state=state, effects=_refusal_of(event, refusal), outcome=Outcome.REFUSED, refusal=refusal)
+        return SlotStep(state=state, outcome=Outcome.IGNORED)
+    return SlotStep(state=state, effects=_refusal_of(event, refusal), outcome=Outcome.REFUSED, refusal=refusal)
 
 
 def _refusal_of(event: Event, refusal: Refusal) -> tuple[Effect, ...]:
@@ -128,7 +123,7 @@ def _refusal_of(event: Event, refusal: Refusal) -> tuple[Effect, ...]:
 
 
 def settle(work: Work) -> None:
-    """Take rows until none is left to take."""
+    """Take rows until none applies."""
     pair = work.state.pair
     for _ in range(CHAIN_MAX):
         if delete_when_free(work):
@@ -142,20 +137,17 @@ def settle(work: Work) -> None:
                 periodic(work)
             return
         take(work, *found)
-        # Nothing but rows leads to another one: see `validation.check`.
+        # Only a row can lead to another row: see `validation.check`.
         pair = work.taken[-1].target
     raise AssertionError(f"{work.state.name}: no end of transitions: {[row.number for row in work.taken]}")
 
 
 _first_row: Final = row_finder(ROWS, GUARDS, always=On.COUPLED, evaluating=On.POLL)
 
-_moved: Final = changer(
-    SlotState, "state", "activity", "entered_state_at", "entered_activity_at", "spent_s", "eviction"
-)
 _PLACES: Final = {pair: place for place, pair in enumerate(PAIRS)}
 
 
-#: Reasons that say that a claim was to be ended, and not why.
+#: Reasons that say that a claim had to end, but not why.
 _ORDERED: Final = (Reason.EVICTION_ORDERED, Reason.HARD_KILL_ORDERED)
 
 
@@ -169,20 +161,20 @@ def take(work: Work, row: Transition, decisions: tuple[Decision, ...]) -> None:
     spent_s = state.spent_s
     eviction = state.eviction
     if new_state and target.state is State.PREEMPTING:
-        eviction = changed(eviction, {"reason": row.reason})
-    work.state = _moved(
+        eviction = replace(eviction, reason=row.reason)
+    work.state = replace(
         state,
-        target.state,
-        target.activity,
-        now if new_state else state.entered_state_at,
-        now,
-        (*spent_s[:here], spent_s[here] + stay_s, *spent_s[here + 1 :]),
-        eviction,
+        state=target.state,
+        activity=target.activity,
+        entered_state_at=now if new_state else state.entered_state_at,
+        entered_activity_at=now,
+        spent_s=(*spent_s[:here], spent_s[here] + stay_s, *spent_s[here + 1 :]),
+        eviction=eviction,
     )
     work.raised.clear()
     work.evaluating = target in EVALUATED_AT_ONCE
     work.taken.append(
-        transition(
+        Taken(
             number=row.number,
             letter=row.letter,
             source=row.source,
@@ -201,7 +193,7 @@ def take(work: Work, row: Transition, decisions: tuple[Decision, ...]) -> None:
 
 
 def delete_when_free(work: Work) -> bool:
-    """An unclaimed dynamic slot is given back. It waits for a hook that fetches work for it."""
+    """Delete an unclaimed dynamic slot, unless a hook that fetches work for it is still running."""
     state = work.state
     if state.kind is not SlotKind.DYNAMIC:
         return False
@@ -215,9 +207,10 @@ def delete_when_free(work: Work) -> bool:
 
 
 def note_preemption(work: Work) -> None:
-    """PREEMPT turning TRUE while the slot retires for another reason: there is no way back any more.
+    """Note that PREEMPT turned TRUE while the slot retires for another reason; the retirement can no longer be called
+    off.
 
-    It is looked at only while retirement is not over, for at its end PREEMPT is asked in any case.
+    It is evaluated only until retirement is over, because PREEMPT is then evaluated in any case.
     """
     state = work.state
     if state.claim.activation is None or state.pair != RETIRING or state.eviction.preempt_seen:
@@ -229,9 +222,9 @@ def note_preemption(work: Work) -> None:
 
 
 def note_owner(work: Work) -> None:
-    """Whether the machine's policy, too, suspends a job that the cell suspends."""
-    suspenders = work.state.suspenders
-    if not suspenders.causes or work.state.pair != SUSPENDED:
+    """Note whether the machine's policy also suspends a job that the cell or a command suspends."""
+    suspenders, activation = work.state.suspenders, work.state.claim.activation
+    if work.state.pair != SUSPENDED or activation is None or not (suspenders.causes or activation.held_still):
         return
     if suspenders.alone:
         wanted = work.inputs.with_job("WANT_SUSPEND").truth is True
@@ -239,11 +232,11 @@ def note_owner(work: Work) -> None:
     else:
         alone = work.inputs.with_job("CONTINUE").truth is True
     if alone is not suspenders.alone:
-        work.update(suspenders=changed(suspenders, {"alone": alone}))
+        work.update(suspenders=replace(suspenders, alone=alone))
 
 
 def periodic(work: Work) -> None:
-    """What a poll does beside evaluating: save the job's state, start the backfill client, fetch work."""
+    """Do the periodic work of a poll: save the job's state, start the backfill client, fetch work."""
     state = work.state
     pair = state.pair
     if pair in (BUSY, RETIRING) and _may_checkpoint(work):
@@ -257,10 +250,9 @@ def periodic(work: Work) -> None:
     try_fetch(work)
 
 
-_set_timer: Final = maker(SetTimer)
 _CANCELS: Final = {timer: CancelTimer(timer=timer) for timer in TIMERS}
 _PUBLISH: Final = PublishAd()
-#: A slot that is gone waits for nothing.
+#: A slot that is gone has no timers.
 NO_DEADLINES: Final = (None,) * len(TIMERS)
 
 #: Universes whose jobs can save their state at any time: standard, and virtual machines.
@@ -278,37 +270,41 @@ def _may_checkpoint(work: Work) -> bool:
 def _warn_of_owner(work: Work) -> None:
     decision = work.inputs.decide("IsOwner")
     if decision.truth is None:
-        work.order(Warn(expression=decision.name, text="neither TRUE nor FALSE; the slot is taken as free"))
+        work.order(
+            WarnOfExpression(expression=decision.name, text="neither TRUE nor FALSE; the slot is treated as free")
+        )
 
 
 # -- what follows from the change ------------------------------------------------------------------------
 
 
 def _consequences(work: Work) -> list[Effect]:
-    """Timers for deadlines that changed, and a new ad where the pool sees a difference."""
+    """Set timers for changed deadlines, and publish a new ad if the pool would see a difference."""
     before, after = work.start, work.state
     effects: list[Effect] = []
     due, now_due = deadlines(before), NO_DEADLINES if after.deleted else deadlines(after)
     if due != now_due:
         for timer, old, new in zip(TIMERS, due, now_due, strict=True):
             if old != new:
-                effects.append(_CANCELS[timer] if new is None else _set_timer(timer=timer, at=new))
+                effects.append(_CANCELS[timer] if new is None else SetTimer(timer=timer, at=new))
     if work.taken or is_offered(before) != is_offered(after) or _shown_differently(before, after):
         effects.append(_PUBLISH)
     return effects
 
 
 def _shown_differently(before: SlotState, after: SlotState) -> bool:
-    """Whether something changed that the pool should see at once, though state and activity are the same."""
+    """Whether something changed that the pool must see at once although state and activity are the same."""
     old, new = before.claim.activation, after.claim.activation
     if before.offered != after.offered:
-        # A queue that is given the old one asks without success; of a slot that was cut there is less, too.
+        # A queue that gets the old ad would request the slot without success, and a partitionable slot has shrunk.
         return True
-    if before.leaving is not after.leaving or before.suspenders.causes is not after.suspenders.causes:
+    if before.leaving is not after.leaving or before.suspenders is not after.suspenders:
         return True
     return (before.draining != after.draining and (before.draining is None) != (after.draining is None)) or (
-        old is not None and new is not None and old.starter_state != new.starter_state
+        old is not None
+        and new is not None
+        and (old.starter_state != new.starter_state or old.held_still is not new.held_still)
     )
 
 
-__all__ = ["Outcome", "Step", "Taken", "settle", "step"]
+__all__ = ["Outcome", "SlotStep", "Taken", "settle", "step"]

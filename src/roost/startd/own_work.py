@@ -1,10 +1,10 @@
-"""What the machine does by itself: benchmarks, backfill, and work that a hook fetches.
+"""Work that the machine starts itself: benchmarks, backfill, and work that a hook fetches.
 
-Every handler here handles one event: it changes data, gives orders and raises triggers, and returns whether the event
-meant anything. State and activity are left to the table.
+Each handler handles one event: it changes data, emits effects and raises triggers, and returns whether the event had
+any effect. The table decides state and activity.
 
-Fetched work goes through the same states as a queue's. Its claim has no lease and no queue to tell; a hook learns what
-became of it. It takes over only by a rank that is strictly larger, since no negotiator has judged it.
+Fetched work goes through the same states as a queue's. Its claim has no lease and no queue to notify; a hook is
+notified instead. It preempts only by a strictly higher RANK, since no negotiator has ranked it.
 """
 
 from __future__ import annotations
@@ -26,13 +26,16 @@ from roost.startd.work import Work
 
 #: FetchWorkDelay where that is not a number, s.
 FETCH_DELAY_S: Final = 300
-#: Pause after a fetched job that could not be started, s: it doubles with each further one in a row, up to the most.
+#: Pause after a fetched job that could not be started, s: it doubles with each further failure in a row, up to the
+#: maximum.
 FAILURE_PAUSE_S: Final = 5.0
 FAILURE_PAUSE_MAX_S: Final = 300.0
 
 
 def benchmarks_finished(work: Work, event: BenchmarksFinished) -> bool:
-    """Results are weighed into the old ones, three to one. They are the machine's, so every slot is told them."""
+    """Average new results into the old ones, weighted three to one. Results belong to the machine, so every slot
+    receives them.
+    """
     old = work.state.benchmarks
     results = Benchmarks(
         last_at=int(work.now), mips=_weighed(old.mips, event.mips), kflops=_weighed(old.kflops, event.kflops)
@@ -50,7 +53,7 @@ def _weighed(old: int | None, new: int | None) -> int | None:
 
 
 def backfill_started(work: Work, event: BackfillStarted) -> bool:
-    """The machine's client serves this slot as well."""
+    """Note that the machine's client serves this slot too."""
     if work.state.machine.backfill_running:
         return False
     work.update(machine=replace(work.state.machine, backfill_running=True))
@@ -58,7 +61,7 @@ def backfill_started(work: Work, event: BackfillStarted) -> bool:
 
 
 def backfill_exited(work: Work, event: BackfillExited) -> bool:
-    """By itself, or because it was killed."""
+    """Note the client's end, by itself or because it was killed."""
     if not work.state.machine.backfill_running and work.state.pair == BACKFILL:
         return False
     work.update(machine=replace(work.state.machine, backfill_running=False))
@@ -70,7 +73,7 @@ def backfill_exited(work: Work, event: BackfillExited) -> bool:
 
 
 def try_fetch(work: Work) -> None:
-    """Run the hook, unless it runs, has nothing to bring, or the time between two runs is not over."""
+    """Run the hook, unless it is running, has nothing to run for, or the interval between runs is not over."""
     state = work.state
     if not work.policy.fetches_work or state.fetching.running or state.shutdown is not None:
         return
@@ -97,7 +100,7 @@ def paused_until(fetching: Fetching) -> float:
 
 
 def note_start(work: Work, *, started: bool) -> None:
-    """A fetched job was started, or could not be: the slot asks for the next one after a pause that grows."""
+    """Note whether a fetched job was started; after a failure the slot fetches the next one after a growing pause."""
     fetching = work.state.fetching
     if started and fetching.failures:
         work.update(fetching=replace(fetching, failures=0))
@@ -126,7 +129,7 @@ def _retry(work: Work, at: float) -> None:
 
 
 def fetched_work_offered(work: Work, event: FetchedWorkOffered) -> bool:
-    """The hook has ended. What it brought is taken, kept waiting, or rejected."""
+    """Handle the hook's end. Its job is accepted, kept waiting, or rejected."""
     if not work.state.fetching.running:
         return False
     job = event.job_ad
@@ -145,7 +148,7 @@ def fetched_work_offered(work: Work, event: FetchedWorkOffered) -> bool:
 
 
 def _is_idle_fetch(work: Work) -> bool:
-    """Whether the slot holds a fetched claim that has no job now."""
+    """Whether the slot holds a fetched claim without a job."""
     return work.state.pair == CLAIMED and work.state.claim.kind is ClaimKind.FETCHED
 
 
@@ -155,10 +158,10 @@ def _end_idle_fetch(work: Work) -> None:
 
 
 def _rejection(work: Work, job: ClassAd) -> str:
-    """Why a fetched job is rejected; "" if it is taken."""
+    """Why a fetched job is rejected; "" if it is accepted."""
     state = work.state
     if state.state in (State.PREEMPTING, State.DRAINED) or state.deleted:
-        return f"the slot is {state.state} by now"
+        return f"the slot is now {state.state}"
     if state.shutdown is not None:
         return "the daemon shuts down"
     if state.leaving is not None:

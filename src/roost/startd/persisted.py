@@ -1,17 +1,17 @@
-"""What an execute machine writes down, so that it goes on after it was killed.
+"""What an execute machine persists so that it can resume after it was killed.
 
 Two kinds of record, plain data both (`roost.model.plain`): one for each slot (`persisted`, `restored`) and one for what
 the slots of a machine share (`persisted_machine`, `restored_machine`). They hold claims and their leases, jobs, states
-with their times, drains, latches, and which dynamic slots there are. They do not hold what is found anew: configuration
+with their times, drains, latches, and the dynamic slots. They do not hold what can be determined again: configuration
 and policy, readings of sensors, layouts.
 
-Write the record before carrying out the orders of the step that led to it. A daemon that is killed in between leaves
-orders that were never carried out; `resumption` gives them again.
+Write the record before carrying out the effects of the step that led to it. If the daemon is killed in between, effects
+were never carried out; `resumption` repeats them.
 
-Claim ids are in the records with their secrets: a file with them is for the daemon's own account only.
+The records contain claim ids with their secrets, so only the daemon's own account may read the file.
 
-What is read is checked member by member, and then as a whole by the invariants of a slot. A record that does not pass
-is not used at all: the daemon can begin anew, in which case the claims that it held end by their leases.
+What is read is checked member by member, and then as a whole against the invariants of a slot. A record that fails is
+not used at all: the daemon can start over, and the claims that it held end with their leases.
 """
 
 from __future__ import annotations
@@ -36,27 +36,27 @@ VERSION: Final = 1
 _SLOT: Final = "roost slot"
 _MACHINE: Final = "roost machine"
 
-#: Fields of a slot that its next poll gives it; that it is broken, which the administrator who starts the daemon
-#: anew has looked at; and that it leaves, which follows from the configuration.
+#: Fields of a slot that its next poll sets; that it is broken, which the administrator who restarts the daemon has
+#: checked; and that it leaves, which follows from the configuration.
 _SENSED: Final = frozenset(("ad", "machine", "broken", "leaving"))
 
 T = TypeVar("T")
 
 
 class UnreadableRecord(ValueError):
-    """A record that cannot be gone on from; the message says where the mistake is and what can be done."""
+    """A record that cannot be resumed from; the message says what is wrong with it and what to do."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MachineRecord:
-    """What the slots of a machine share."""
+    """State that the slots of a machine share."""
 
     draining: MachineDraining = field(default_factory=MachineDraining)
     #: Name of a slot to its latches.
     latches: Mapping[str, Latches] = field(default_factory=dict)
     #: Dynamic slots, in the order in which they were cut.
     dynamic: tuple[DynamicShape, ...] = ()
-    #: The first block of claim ids that no slot has had.
+    #: The first block of claim ids that is still unused.
     next_block: int = 1
     #: Static and partitionable slots: those that are held stay until their jobs are gone.
     fixed: tuple[SlotShape, ...] = field(default=(), metadata={"added": True})
@@ -68,7 +68,7 @@ def persisted(state: SlotState, ads: AdTexts | None = None) -> Plain:
 
 
 def restored(record: object, *, ad: ClassAd, machine: MachineFacts = NO_FACTS) -> SlotState:
-    """The slot of a record, with the ad and the facts of a fresh look at the machine. Raises UnreadableRecord."""
+    """The slot of a record, with a freshly polled ad and facts of the machine. Raises UnreadableRecord."""
     state = _content(record, _SLOT, SlotState, {"ad": ad, "machine": machine, "broken": None, "leaving": None})
     found = violations(state)
     if found:
@@ -77,16 +77,16 @@ def restored(record: object, *, ad: ClassAd, machine: MachineFacts = NO_FACTS) -
 
 
 def persisted_machine(record: MachineRecord) -> Plain:
-    """The record of what slots share."""
+    """The record of the state that slots share."""
     return {"format": _MACHINE, "version": VERSION, "content": to_plain(record)}
 
 
 def restored_machine(record: object) -> MachineRecord:
-    """What slots share, of a record. Raises UnreadableRecord."""
+    """The state that slots share, from a record. Raises UnreadableRecord."""
     return _content(record, _MACHINE, MachineRecord, {})
 
 
-_REMEDY: Final = "Without this record the daemon begins anew, and its claims end by their leases"
+_REMEDY: Final = "Without this record, the daemon starts afresh and its claims end when their leases expire"
 
 
 def _content(record: object, wanted: str, kind: type[T], given: Mapping[str, object]) -> T:

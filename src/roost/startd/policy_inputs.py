@@ -1,13 +1,13 @@
 """The policy of a slot, and how its expressions are evaluated.
 
 `SlotPolicy` holds the expressions and the numbers of one slot's configuration. `Inputs` evaluates an expression at one
-instant: MY is the slot's ad with what the state machine knows laid over it (`attributes.overlay`), TARGET is a job's
-ad where there is one. Each evaluation is a `Decision`, which keeps what is needed to show later how it came out.
+instant: MY is the slot's ad overlaid with the state machine's attributes (`attributes.overlay`), TARGET is a job's ad
+if there is one. Each evaluation is a `Decision`, which keeps what is needed to explain its result later.
 
-The rules, the same for every expression: a boolean is taken as it is, a number is TRUE unless it is 0, anything else
-has no truth and means what the expression's row in the catalogue says. For a job of the vanilla universe
-``X_VANILLA`` goes before ``X`` if it has a truth, for a virtual machine ``X_VM``. A name that the slot's ad lacks is
-looked up in the job's.
+The rules are the same for every expression. A boolean stands for itself, a number is TRUE unless it is 0, and any other
+value has no truth value and takes the default in the expression's row of the catalogue. For a job of the vanilla
+universe ``X_VANILLA`` takes precedence over ``X`` if it has a truth value; for a virtual machine, ``X_VM``. A name that
+the slot's ad lacks is looked up in the job's.
 
 All evaluations of a step see the same instant, and draw the same numbers again (`roost.policy.decision`).
 """
@@ -27,17 +27,18 @@ from roost.classad.values import fold
 from roost.classad.world import WORLD, World
 from roost.policy.catalogue import VARIANTS, policy_named
 from roost.policy.catalogue.machine import STARTD
-from roost.policy.decision import Decision, StepWorld, decision, truth_of
+from roost.policy.decision import Decision, StepWorld, truth_of
 from roost.startd.attributes import CHECKPOINT_PLATFORM, OWNED, overlay
 from roost.startd.slot_state import SlotState
 
-#: JobUniverse to the suffix of the variants that go first for its jobs.
+#: JobUniverse to the suffix of the variants that take precedence for its jobs.
 _SUFFIXES: Final[Mapping[Value, str]] = {number: suffix for suffix, number in VARIANTS.items()}
 
-#: Names that are asked for are few.
+#: Few different names are looked up.
 _folded: Final = lru_cache(maxsize=1024)(fold)
 
-#: What the state machine lays over the policy, and classes of cells that nothing else but a copied attribute goes over.
+#: Attributes that the state machine lays over the policy, and the types of cells that only a copied attribute may
+#: replace.
 _OVERLAID: Final = OWNED | {"start", "cpususage"}
 _FIGURES: Final = frozenset((int, float))
 
@@ -49,7 +50,7 @@ UNREADABLE: Final = parse_expression("error")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SlotPolicy:
-    """The configuration of one slot, as far as its state machine reads it."""
+    """The configuration of one slot that its state machine reads."""
 
     #: Attribute name to expression: the policy, and attributes that the configuration adds to the ad. Never changed.
     expressions: ClassAd
@@ -59,7 +60,7 @@ class SlotPolicy:
     vm_killing_timeout_s: float = 60.0
     #: MAX_CLAIM_ALIVES_MISSED.
     alives_missed_max: int = 6
-    #: MAX_DRAINING_ACTIVATION_DELAY, s: a claim this young may still get a job while the machine drains.
+    #: MAX_DRAINING_ACTIVATION_DELAY, s: a claim younger than this may still get a job while the machine drains.
     drain_activation_grace_s: float = 20.0
     #: DEFAULT_DRAINING_START_EXPR: START while the machine is drained, for drains that bring no other; None for no job.
     draining_start: Expr | None = None
@@ -69,11 +70,11 @@ class SlotPolicy:
     fetches_work: bool = False
     #: STARTD_JOB_ATTRS.
     job_attributes: tuple[str, ...] = ()
-    #: Seconds east of UTC of the machine's zone.
+    #: UTC offset of the machine's time zone, seconds east.
     zone_offset_s: int = 0
-    #: What random() in expressions is computed from, beside instant and slot.
+    #: Seed of random() in expressions, combined with instant and slot.
     chance_seed: str = ""
-    #: Home directories and user maps that expressions may ask for; None for neither.
+    #: Home directories and user maps available to expressions; None for neither.
     lookups: World | None = field(default=None, repr=False)
     #: Whether ads are nested in `expressions`.
     holds_ads: bool = field(init=False)
@@ -84,7 +85,7 @@ class SlotPolicy:
 
     @classmethod
     def of(cls, expressions: Mapping[str, str | Expr], /, **settings: object) -> Self:
-        """A policy from names of knobs, in any case, and their texts; what is not named has its default.
+        """Build a policy from knob names, in any case, and their texts; a knob that is not named has its default.
 
         A text that is not an expression becomes one that is always ERROR, as it would in the slot's ad.
         """
@@ -117,7 +118,7 @@ def _readable(given: str | Expr) -> Expr:
 
 @lru_cache(maxsize=1024)
 def _figure(expression: Expr) -> Value:
-    """The number that an expression is whatever it is evaluated in; UNDEFINED for any other."""
+    """The number that an expression yields independently of its inputs; UNDEFINED for any other expression."""
     try:
         found = flatten(expression, _EMPTY, WORLD).tree
     except ParseError:
@@ -136,18 +137,18 @@ class Inputs:
         self.now = now
         self._my: ClassAd | None = None
         self._world = StepWorld(policy, state.name, now)
-        #: Expressions evaluated with the job of the present claim: the same however often they are asked for.
+        #: Expressions evaluated with the job of the current claim; each is evaluated at most once.
         self._with_job: dict[str, Decision] = {}
 
     @property
     def my(self) -> ClassAd:
-        """The slot's ad. Made when it is asked for: figures that the configuration gives as such need none."""
+        """The slot's ad. Built on first use: constant numbers in the configuration do not need it."""
         if self._my is None:
             self._my = overlay(self.state, self.policy, self.now)
         return self._my
 
     def decide(self, name: str, target: ClassAd | None = None) -> Decision:
-        """The value of an attribute of the slot; of the job if only that has it."""
+        """The value of an attribute of the slot, or of the job if only the job has it."""
         key = _folded(name)
         my, other = self.my, target
         found = my.cell(key)
@@ -160,7 +161,7 @@ class Inputs:
             formula, value = found, evaluate(found, my, other, world.again())
         elif not isinstance(found, Missing):
             value = found
-        return decision(
+        return Decision(
             name=name, defined=found is not MISSING, value=value, formula=formula, my=my, target=other, world=world
         )
 
@@ -180,7 +181,7 @@ class Inputs:
         return value if value.__class__ is int or isinstance(value, int | float) else UNDEFINED
 
     def with_job(self, name: str) -> Decision:
-        """`decide_for_job` for the job of the present claim."""
+        """`decide_for_job` for the job of the current claim."""
         found = self._with_job.get(name)
         if found is None:
             found = self._with_job[name] = self.decide_for_job(name, self.state.claim.job_ad)
@@ -191,7 +192,7 @@ class Inputs:
         return whole(self._value(name, target), otherwise)
 
     def _value(self, name: str, target: ClassAd | None) -> Value:
-        """The value of `decide`; the slot's ad is not made where it has no say in it."""
+        """The value of `decide`; the slot's ad is not built if the value does not depend on it."""
         key = _folded(name)
         if key not in _OVERLAID and not self.policy.job_attributes:
             given = self.policy.expressions.cells.get(key, MISSING)
@@ -219,7 +220,7 @@ class Inputs:
     def accepts(self, job: ClassAd) -> tuple[bool, Decision]:
         """Whether the slot's requirements are TRUE for a job: START, IS_VALID_CHECKPOINT_PLATFORM, and the limits.
 
-        A machine that can run nothing at present accepts no job.
+        A machine that cannot run anything at present accepts no job.
         """
         if self.my.cell("machineproblem") is not MISSING:
             return False, self.decide("MachineProblem")

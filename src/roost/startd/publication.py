@@ -1,7 +1,7 @@
-"""What a slot's state machine adds to the ad that the pool sees.
+"""The attributes that a slot's state machine adds to the ad that the pool sees.
 
-The slot's layout and the machine's sensors give the rest; `slot_ad` merges the two. The attributes are those of
-`attributes.published`, and what takes an evaluation to know.
+The slot's layout and the machine's sensors provide the rest; `slot_ad` merges the two. The attributes are those of
+`attributes.published`, and those that need an evaluation.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from roost.startd.policy_inputs import Inputs, SlotPolicy
 from roost.startd.retirement import remaining_s
 from roost.startd.slot_state import SlotState
 
-#: Stands for a retirement without an end, s.
+#: Stands for an unlimited retirement, s.
 _FOREVER_S = 2**31 - 1
 
 
@@ -28,7 +28,7 @@ def slot_attributes(state: SlotState, policy: SlotPolicy, now: float) -> ClassAd
 
 
 def due(state: SlotState, policy: SlotPolicy, now: float) -> dict[str, int | str]:
-    """What takes an evaluation to know: how long the slot's job may still stay, and when work is fetched next."""
+    """The attributes that need an evaluation: how long the slot's job may still stay, and when work is fetched next."""
     found: dict[str, int | str] = {}
     if state.claim.activation is not None:
         found["RetirementTimeRemaining"] = retirement_left(state, policy, now)

@@ -1,8 +1,9 @@
-"""Which event means something in which state, as a table; and the function that handles it.
+"""Which events are handled in which states, as a table; and the function that handles each.
 
-For each kind of event: the pairs in which it is handled, and what becomes of it elsewhere. An event that is ignored or
-refused changes nothing; a refused request is answered. A handler may still find that an event means nothing: a timer
-that was set anew, a claim id of yesterday, an end of what has ended already. Messages come late and come twice.
+Each kind of event has the pairs in which it is handled, and what happens to it in any other pair. An event that is
+ignored or refused changes nothing; a refused request is answered. A handler may still find that an event has no effect:
+a timer that was set again, an outdated claim id, the end of something that has already ended. Messages can be late and
+can be duplicated.
 """
 
 from __future__ import annotations
@@ -23,15 +24,15 @@ Handler = Callable[[Work, Any], bool]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reception:
-    """How one kind of event is received."""
+    """How one kind of event is handled."""
 
     handler: Handler
     handled_in: frozenset[Pair]
-    #: What the event meets elsewhere; None where it is ignored.
+    #: The refusal in any other pair; None if it is ignored there.
     refusal: Refusal | None = None
 
     def refusal_in(self, pair: Pair) -> Refusal | None:
-        """Why it is refused in a pair in which it is not handled; None where it is ignored."""
+        """Why the event is refused in a pair in which it is not handled; None if it is ignored."""
         if self.refusal is Refusal.WRONG_STATE and pair.state is State.PREEMPTING:
             return Refusal.PREEMPTING
         return self.refusal

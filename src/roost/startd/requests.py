@@ -1,13 +1,13 @@
 """From a job's request to a dynamic slot.
 
 The steps are those of the manual. The request is modified by MODIFY_REQUEST_EXPR_*; if slot or job then refuse the
-other and MUST_MODIFY_REQUEST_EXPRS is not set, the request is tried as it came. A slot is cut to its size, both sides
-are asked again with the new slot, and if either refuses there is no slot.
+other and MUST_MODIFY_REQUEST_EXPRS is not set, the original request is tried. A slot is cut to its size, and the
+requirements of both sides are evaluated again with the new slot. If either refuses, the slot is not made.
 
-Under a consumption policy nothing is modified: the sizes are what Consumption<R> says for each resource of the machine
-but Swap. The job's own requirements see them in place of what it asked for.
+Under a consumption policy nothing is modified: the sizes are the values of Consumption<R> for each resource of the
+machine but Swap. The job's own requirements see them in place of its requests.
 
-What it does not do: hold claims. The slot that it makes is for the caller to claim, or to delete again.
+It does not hold claims. The caller claims the new slot or deletes it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from roost.model.resources import CPUS, DISK, MEMORY, SWAP, Amount, Amounts, Den
 from roost.model.slots import SlotId
 from roost.startd.layout.at_work import DynamicRequest, MachineSlots
 
-#: Largest request for anything, in the unit of the resource; more fits nowhere.
+#: Largest request for any resource, in its unit; a larger one fits nowhere.
 REQUEST_MAX: Final = 2**62
 
 _MODIFIABLE: Final = ("RequestCpus", "RequestMemory", "RequestDisk")
@@ -35,20 +35,20 @@ AdOf: TypeAlias = Callable[[MachineSlots, SlotId], ClassAd]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestPolicy:
-    """What the configuration says of requests to one slot."""
+    """The configuration of requests to one slot."""
 
     #: Request attribute to the expression that replaces it; MY is the job, TARGET the slot.
     modify: Mapping[str, Expr] = field(default_factory=dict)
     must_modify: bool = False
-    #: Resource to the expression of what a job consumes of it; MY is the slot, TARGET the job. None without a policy.
+    #: Resource to the expression for a job's consumption of it; MY is the slot, TARGET the job. None without a policy.
     consumption: Mapping[str, Expr] | None = None
     swap_in_proportion: bool = False
-    #: CLAIM_PARTITIONABLE_LEFTOVERS: the holder may go on with what is left.
+    #: CLAIM_PARTITIONABLE_LEFTOVERS: the holder may use what is left.
     leftovers: bool = True
 
 
 def request_policy(config: Config, resources: Sequence[str], *, type_id: int) -> RequestPolicy:
-    """The policy of slots of a type, for a machine with those resources. Raises `ConfigError`."""
+    """The policy of slots of a type, on a machine with those resources. Raises `ConfigError`."""
     modify = {}
     for attribute in _MODIFIABLE:
         text = config.get_expr(f"MODIFY_REQUEST_EXPR_{attribute.upper()}", slot_type=type_id)
@@ -72,7 +72,7 @@ def _consumption_policy(config: Config, resources: Sequence[str], type_id: int) 
         if text is not None:
             found[name] = parse_expression(text, Syntax.OLD)
         elif name != SWAP:
-            # A policy that leaves out a resource is none: matches would cost nothing of it.
+            # A policy that leaves out a resource is ignored: matches would cost nothing of that resource.
             return None
     return found
 
@@ -81,11 +81,11 @@ def _consumption_policy(config: Config, resources: Sequence[str], type_id: int) 
 
 
 def within_resource_limits(custom: Sequence[str], policy: RequestPolicy) -> Expr:
-    """WithinResourceLimits: whether what a job asks for fits into the slot whose ad has it.
+    """WithinResourceLimits: whether a job's requests fit into the slot whose ad has the expression.
 
-    A job that does not say how many cores it wants gets one; one that does not say how much memory or disk it wants
-    does not fit. What it requires of the units of a custom resource is for its own requirements to count, as
-    ``countMatches(RequireX, TARGET.AvailableX)``; a slot is cut only if there are enough of them.
+    A job that does not request cores gets one; a job that does not request memory or disk does not fit. What it
+    requires of the units of a custom resource is tested by its own requirements, as ``countMatches(RequireX,
+    TARGET.AvailableX)``; a slot is cut only if enough units match.
     """
     if policy.consumption is not None:
         needs = [f"MY.Consumption{name} >= 0 && MY.Consumption{name} <= MY.{name}" for name in policy.consumption]
@@ -107,20 +107,20 @@ def _asked(resource: str, default: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Consumption:
-    """What a job would take from a slot under a consumption policy."""
+    """The resources that a job would take from a slot under a consumption policy."""
 
     amounts: Amounts
-    #: Resources of which there is not enough, or whose expression gives no amount.
+    #: Resources that are insufficient, or whose expression yields no amount.
     short: tuple[str, ...]
 
     @property
     def fits(self) -> bool:
-        """Whether the slot has all of it, and it is more than nothing."""
+        """Whether the slot has all of it, and the amount is more than nothing."""
         return not self.short and any(amount > 0 for amount in self.amounts.values())
 
 
 def consumption(slot: ClassAd, job: ClassAd, expressions: Mapping[str, Expr], world: World) -> Consumption:
-    """What a job would take; what it does not ask for counts as 0."""
+    """The resources that a job would take; a resource that it does not request counts as 0."""
     asking = _explicit(job, expressions)
     amounts: dict[str, Amount] = {}
     short = []
@@ -135,7 +135,7 @@ def consumption(slot: ClassAd, job: ClassAd, expressions: Mapping[str, Expr], wo
 
 
 def _explicit(job: ClassAd, names: Iterable[str]) -> ClassAd:
-    """The job with 0 for what it does not ask for."""
+    """The job with 0 for each resource that it does not request."""
     asking = job.copy()
     for name in names:
         if f"Request{name}" not in asking:
@@ -149,7 +149,7 @@ def number(amount: Amount) -> int | float:
 
 
 def _amount(value: Value) -> Amount | None:
-    """A ClassAd value as an amount; None for what is not a number, negative or beyond all bounds."""
+    """A ClassAd value as an amount; None if it is not a number, negative or too large."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
         return None
     return Fraction(value) if 0 <= value <= REQUEST_MAX else None
@@ -159,7 +159,7 @@ def _amount(value: Value) -> Amount | None:
 
 
 def modified(job: ClassAd, slot: ClassAd, policy: RequestPolicy, world: World) -> ClassAd:
-    """The request with its sizes modified; an expression that gives no number leaves its size as it is."""
+    """The request with its sizes modified; an expression that yields no number leaves its size unchanged."""
     values = {name: job.eval_expr(expression, slot, world) for name, expression in policy.modify.items()}
     after = job.copy()
     for name, value in values.items():
@@ -174,7 +174,7 @@ class Unplaceable(StrEnum):
 
     SLOT_REQUIREMENTS = "the partitionable slot's requirements do not accept the job"
     JOB_REQUIREMENTS = "the job's requirements do not accept the partitionable slot"
-    BAD_SIZE = "the job does not say how much it needs"
+    BAD_SIZE = "the job does not state its requests"
     NOT_ENOUGH = "the partitionable slot has too little left"
     NEW_SLOT_REQUIREMENTS = "the requirements of the new slot do not accept the job"
     NEW_JOB_REQUIREMENTS = "the job's requirements do not accept the new slot"
@@ -184,12 +184,12 @@ class Unplaceable(StrEnum):
 class Attempt:
     """One try that failed."""
 
-    #: With the modified request; otherwise as it came.
+    #: Whether with the modified request; otherwise with the original one.
     modified: bool
     why: Unplaceable
     #: The attribute at fault, for BAD_SIZE.
     attribute: str = ""
-    #: What there was too little of, for NOT_ENOUGH.
+    #: The insufficient resource, for NOT_ENOUGH.
     denied: Denied | None = None
 
     def __str__(self) -> str:
@@ -200,7 +200,7 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NotPlaced:
-    """A request that gets no dynamic slot, and all that was tried."""
+    """A request that gets no dynamic slot, and all attempts."""
 
     attempts: tuple[Attempt, ...]
 
@@ -214,14 +214,14 @@ class Placed:
 
     machine: MachineSlots
     slot: SlotId
-    #: The job's ad with the request that was met.
+    #: The job's ad with the successful request.
     job: ClassAd
 
 
 def place(
     machine: MachineSlots, parent: SlotId, job: ClassAd, policy: RequestPolicy, *, ad_of: AdOf, world: World
 ) -> Placed | NotPlaced:
-    """Cut a dynamic slot for a job. `ad_of` makes the ad of a slot of a machine, Requirements included."""
+    """Cut a dynamic slot for a job. `ad_of` builds the ad of a slot of a machine, Requirements included."""
     placing = _Placing(machine=machine, parent=parent, policy=policy, ad_of=ad_of, world=world)
     attempts = []
     for request in _tries(job, ad_of(machine, parent), policy, world):
@@ -235,7 +235,7 @@ def place(
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Try:
     modified: bool
-    #: The job as the slot's expressions see it, and as its own do.
+    #: The job as the slot's expressions see it, and as its own expressions do.
     for_slot: ClassAd
     for_job: ClassAd
 
@@ -292,7 +292,7 @@ def _accepts(job: ClassAd, slot: ClassAd, world: World) -> bool:
 def size_of(
     job: ClassAd, slot: ClassAd, custom: Sequence[str], policy: RequestPolicy, world: World
 ) -> DynamicRequest | str:
-    """The slot to cut for a request; the name of the attribute at fault if it does not say."""
+    """The slot to cut for a request, or the name of the attribute at fault."""
     swap_kb = _wanted(job, slot, "VirtualMemory", world)
     if policy.consumption is not None:
         taken = consumption(slot, job, policy.consumption, world)
@@ -336,5 +336,5 @@ def _wanted(job: ClassAd, slot: ClassAd, resource: str, world: World) -> Amount 
 
 
 def _whole(amount: Amount | None) -> int | None:
-    # Up, because a slot must hold at least what its job needs.
+    # Rounded up, because a slot must hold at least what its job needs.
     return None if amount is None else ceil(amount)

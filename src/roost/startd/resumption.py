@@ -1,14 +1,13 @@
-"""A slot after the death of its daemon: what happened meanwhile, and which orders have to be given again.
+"""Resuming a slot after its daemon was restarted: what happened meanwhile, and which effects must be repeated.
 
-The state is the one that was last written (`persisted`). Between it and the present moment three things may have
-happened: orders were given and not carried out, results of orders came and were not heard, and time passed. So `resume`
-tells the slot what has gone with the daemon or by itself, gives orders again that do no harm when they come twice, and
-sets all timers. What passed with time is then made good by the next poll.
+The state is the one last written (`persisted`). Since then, effects may not have been carried out, results may have
+been missed, and time has passed. `resume` therefore tells the slot what ended with the daemon or by itself, repeats
+effects that are harmless when they happen twice, and sets all timers. The next poll makes up for the time that passed.
 
-The starter's orders are told again because a starter ignores what it was told before. Benchmarks, backfill client and
-hooks are children of the daemon and are taken to be gone with it.
+Orders to the starter are repeated because a starter ignores an order it already has. Benchmarks, backfill client and
+hooks are children of the daemon and are presumed to have ended with it.
 
-What it does not do: find out what is still there. The caller finds that out, and says so.
+It does not find out what still runs. The caller does, and passes it in.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from __future__ import annotations
 from roost.model.effects import CancelTimer, ContinueJob, Effect, HardKill, PublishAd, SetTimer, SoftKill, SuspendJob
 from roost.model.events import BackfillExited, BackfillStarted, BenchmarksFinished, FetchedWorkOffered, StarterExited
 from roost.startd.entries import notice_for
-from roost.startd.machine import Step, step
+from roost.startd.machine import SlotStep, step
 from roost.startd.policy_inputs import SlotPolicy
 from roost.startd.slot_state import SlotState
 from roost.startd.states import BENCHMARKING, SUSPENDED, State
@@ -25,9 +24,9 @@ from roost.startd.work import TIMERS, Work, deadlines
 
 def resume(
     state: SlotState, now: float, policy: SlotPolicy, *, starter_alive: bool, backfill_running: bool = False
-) -> Step:
-    """The slot as it is now, and what is to be ordered. `starter_alive`: the starter of its job is still there."""
-    found = Step(state=state)
+) -> SlotStep:
+    """Return the slot as it is now, and its effects. `starter_alive`: the starter of its job still runs."""
+    found = SlotStep(state=state)
     if state.deleted:
         return found
     if state.claim.activation is not None and not starter_alive:
@@ -42,11 +41,11 @@ def resume(
     effects = _without_timers(found.effects)
     if not found.state.deleted:
         effects += [*_orders(found.state, now, policy), *_timers(found.state), PublishAd()]
-    return Step(state=found.state, effects=tuple(effects), transitions=found.transitions, outcome=found.outcome)
+    return SlotStep(state=found.state, effects=tuple(effects), transitions=found.transitions, outcome=found.outcome)
 
 
-def _then(before: Step, after: Step) -> Step:
-    return Step(
+def _then(before: SlotStep, after: SlotStep) -> SlotStep:
+    return SlotStep(
         state=after.state,
         effects=(*before.effects, *after.effects),
         transitions=(*before.transitions, *after.transitions),
@@ -54,12 +53,12 @@ def _then(before: Step, after: Step) -> Step:
 
 
 def _without_timers(effects: tuple[Effect, ...]) -> list[Effect]:
-    """All timers are set at the end, by what the slot is then."""
+    """The slot without timers: all timers are set at the end, from its final state."""
     return [effect for effect in effects if not isinstance(effect, SetTimer | CancelTimer | PublishAd)]
 
 
 def _orders(state: SlotState, now: float, policy: SlotPolicy) -> list[Effect]:
-    """What the starter was told last, once more."""
+    """Repeat the last order to the starter."""
     activation = state.claim.activation
     if activation is None or activation.ended:
         return []

@@ -1,13 +1,13 @@
-"""How long a job may stay once its claim is to end: retirement, then vacate time.
+"""How long a job may stay once its claim must end: retirement, then vacate time.
 
-Retirement counts from the start of the job, in time that it ran, not from the moment it is asked to leave. What
-remains of it is the smaller of the machine's MaxJobRetirementTime and the job's own, less the time it has run. The
-eviction begins early enough for the hard kill to fall on the end of the retirement.
+Retirement counts from the start of the job, in time that it ran, not from the moment it is asked to leave. What remains
+is the smaller of the machine's MaxJobRetirementTime and the job's own, less the time it has run. The eviction begins
+early enough for the hard kill to happen at the end of the retirement.
 
-While a machine drains gracefully, all of it waits for the longest: a job that had retirement left when the drain
-began may stay until the last original job of the machine must go. Where the drain takes jobs by a START expression,
-that holds for those it takes; others keep their own time. So does a job that has to go for another reason as well: an
-owner who comes back does not wait for other slots. Where the drain has a deadline, nothing goes beyond it.
+While a machine drains gracefully, all its jobs wait for the longest: a job that had retirement left when the drain
+began may stay until the last original job of the machine must leave. If the drain accepts jobs by a START expression,
+that holds for the jobs it accepts; others keep their own time. So does a job that has to leave for another reason as
+well: a returning owner does not wait for other slots. If the drain has a deadline, nothing goes beyond it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def remaining_s(inputs: Inputs) -> float:
 
 
 def _granted_s(inputs: Inputs, job: ClassAd, run_s: float) -> float:
-    """What is left to a job that has run for `run_s` of the retirement that machine and job agree on, s."""
+    """The time left to a job that has run for `run_s` of the retirement that machine and job agree on, s."""
     state = inputs.state
     granted: float = inputs.whole("MaxJobRetirementTime", job)
     if state.shutdown is ShutdownKind.PEACEFUL and granted != -1:
@@ -53,7 +53,7 @@ def is_denied(inputs: Inputs) -> bool:
 
 
 def vacate_time_s(inputs: Inputs) -> float:
-    """Longest time between soft and hard kill of the running job, s."""
+    """Maximum time between soft and hard kill of the running job, s."""
     activation = inputs.state.claim.activation
     if activation is None:
         return 0.0
@@ -63,19 +63,19 @@ def vacate_time_s(inputs: Inputs) -> float:
 
 
 def vacate_time_of_s(inputs: Inputs, job: ClassAd) -> float:
-    """Longest time between soft and hard kill of a job if it began now, s."""
+    """Maximum time between soft and hard kill of a job that would begin now, s."""
     pledged: float = pledge_s(inputs, job)
     wanted = _wanted_s(inputs, job, pledged)
     return wanted if wanted <= pledged else min(wanted, max(_granted_s(inputs, job, 0.0), pledged))
 
 
 def pledge_s(inputs: Inputs, job: ClassAd) -> int:
-    """MachineMaxVacateTime as it is pledged to a job that begins now, s."""
+    """MachineMaxVacateTime as pledged to a job that begins now, s."""
     return max(0, inputs.whole("MachineMaxVacateTime", job))
 
 
 def _wanted_s(inputs: Inputs, job: ClassAd, pledged: float) -> float:
-    """The vacate time that a job asks for, s; the machine's if it asks for none."""
+    """The vacate time that a job requests, s; the machine's if it requests none."""
     for name in ("JobMaxVacateTime", "KillSigTimeout"):
         if job.cell(name.lower()) is not MISSING:
             value = inputs.of_job(name, job)
@@ -84,14 +84,14 @@ def _wanted_s(inputs: Inputs, job: ClassAd, pledged: float) -> float:
 
 
 def drain_leaves_s(inputs: Inputs) -> float:
-    """How long a machine that is drained gracefully still has use for jobs that begin during the drain, s."""
+    """How long a gracefully draining machine can still run jobs that begin during the drain, s."""
     draining = inputs.state.draining
     assert draining is not None
     return max(0.0, draining.takes_until - inputs.now)
 
 
 def is_over(inputs: Inputs) -> bool:
-    """Whether the eviction of the claim's job begins now, given that the claim is to end."""
+    """Whether the eviction of the claim's job begins now, given that the claim must end."""
     state = inputs.state
     if state.eviction.hard:
         return True
@@ -116,14 +116,14 @@ def _accepted_since(inputs: Inputs) -> bool:
 
 
 def _shares(inputs: Inputs) -> bool:
-    """Whether a job that ran before may stay as long as the machine's last original job."""
+    """Whether a job that began before the drain may stay as long as the machine's last original job."""
     draining, activation = inputs.state.draining, inputs.state.claim.activation
     assert draining is not None and activation is not None
     return draining.start is None or inputs.decide("START", activation.job_ad).truth is True
 
 
 def lease_s(job_lease: object, alive_interval_s: float, missed_max: int) -> float:
-    """How long a claim lasts without a sign of life, s, from JobLeaseDuration of its job."""
+    """How long a claim lasts without a keepalive, s, from JobLeaseDuration of its job."""
     if isinstance(job_lease, int) and not isinstance(job_lease, bool) and job_lease > 0:
         return float(job_lease)
     return missed_max * alive_interval_s

@@ -1,7 +1,8 @@
-"""The states and activities of a slot, and the pairs of them that are legal.
+"""The states and activities of a slot, and the legal pairs of them.
 
 The names are those of the slot's ad (State, Activity); the order of the members is the order in which lists and
-statistics show them. `Claimed/Cleaning`, a starter that is only waited for, is the one pair that classic manuals lack.
+statistics show them. `Claimed/Cleaning`, in which the slot only waits for its starter's end, is the one pair that
+classic manuals lack.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Final, NamedTuple
 
 
 class State(StrEnum):
-    """What a slot is there for at the moment."""
+    """The role of a slot at the moment."""
 
     OWNER = "Owner"
     UNCLAIMED = "Unclaimed"
@@ -23,7 +24,7 @@ class State(StrEnum):
 
 
 class Activity(StrEnum):
-    """What goes on in a slot within its state."""
+    """The activity of a slot within its state."""
 
     IDLE = "Idle"
     BUSY = "Busy"
@@ -62,7 +63,7 @@ BACKFILL_KILLING: Final = Pair(State.BACKFILL, Activity.KILLING)
 DRAINED_RETIRING: Final = Pair(State.DRAINED, Activity.RETIRING)
 DRAINED: Final = Pair(State.DRAINED, Activity.IDLE)
 
-#: All legal pairs, in the order of states and of what follows what.
+#: All legal pairs, in the order of states and of their usual sequence.
 PAIRS: Final[tuple[Pair, ...]] = (
     OWNER,
     UNCLAIMED,

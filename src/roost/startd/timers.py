@@ -1,7 +1,7 @@
-"""What a poll and the timers do to a slot, and when the machine has to be looked at often.
+"""Handlers of polls and timers, and when the machine has to be polled often.
 
-A timer is a reminder of a deadline that the slot's state holds. One that comes early is set again, one that comes late
-or was lost is made good at the next poll, one whose deadline is gone means nothing.
+A timer is a reminder of a deadline in the slot's state. A timer that fires early is set again, a late or lost one is
+made up for at the next poll, and one without a deadline is ignored.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from roost.startd.work import TIMERS, Work, deadline, deadlines
 
 
 def polled(work: Work, event: Polled) -> bool:
-    """The slot's ad is as new as can be, deadlines that passed are made good, and the policy is evaluated."""
+    """Update the slot's ad, act on deadlines that passed, and evaluate the policy."""
     draining = work.state.draining
     if draining is not None and event.machine.drain_remaining_s is not None:
         draining = replace(draining, shared_until=work.now + event.machine.drain_remaining_s)
@@ -42,14 +42,14 @@ def polled(work: Work, event: Polled) -> bool:
 
 def _run_out_all(work: Work) -> None:
     for timer in TIMERS:
-        # One that runs out may move or end those after it.
+        # A deadline that passes may move or end later ones.
         at = deadline(work.state, timer)
         if at is not None and at <= work.now:
             _run_out(work, timer)
 
 
 def timer_fired(work: Work, event: TimerFired) -> bool:
-    """A deadline may have been reached."""
+    """Handle a timer: a deadline may have passed."""
     at = deadline(work.state, event.timer)
     if at is None:
         return False
@@ -76,7 +76,7 @@ def _run_out(work: Work, timer: Timer) -> None:
 
 
 def _match_late(work: Work) -> None:
-    """The queue that was promised the slot has not requested it."""
+    """Withdraw a match: the queue that was promised the slot has not requested it."""
     if work.state.state is State.CLAIMED:
         claim = fresh_claim(work)
         work.update(preempting=claim, match_until=None)
@@ -87,7 +87,7 @@ def _match_late(work: Work) -> None:
 
 
 def harden(work: Work) -> None:
-    """The vacate time is over: for a claim that ends by a row of the table, for a deactivated job here."""
+    """Handle the end of the vacate time: by a row of the table for a claim that ends, here for a deactivated job."""
     if work.state.state is State.PREEMPTING:
         work.raised.add(On.VACATE_LATE)
     elif work.state.claim.activation is not None:
@@ -95,7 +95,9 @@ def harden(work: Work) -> None:
 
 
 def repeat_killing(work: Work) -> None:
-    """A starter that still lives cannot kill its job: everything below it is killed, again and again."""
+    """Repeat the hard kill: a starter that still runs has failed to kill its job, so everything below it is killed
+    again.
+    """
     if work.state.claim.activation is None:
         work.update(kill_again_at=None)
         return
@@ -103,20 +105,20 @@ def repeat_killing(work: Work) -> None:
     work.update(kill_again_at=work.now + killing_timeout_s(work))
 
 
-#: How often a machine that is not in use looks at its policy at least, s: an owner who is back is not to wait for
-#: UPDATE_INTERVAL before jobs are kept away.
+#: Maximum interval between polls of an idle machine, s: a returning owner should not wait for UPDATE_INTERVAL before
+#: jobs are kept away.
 IDLE_LOOK_S: Final = 60
 
 
 def idle_interval_s(polling_s: int, update_s: int) -> int:
-    """Time between two looks at a machine where `polling_needed` does not hold."""
+    """The interval between polls of a machine for which `polling_needed` does not hold."""
     return max(polling_s, min(update_s, IDLE_LOOK_S))
 
 
 def polling_needed(slots: Iterable[SlotState]) -> bool:
-    """Whether some slot has to be looked at every POLLING_INTERVAL rather than every UPDATE_INTERVAL.
+    """Whether some slot has to be polled every POLLING_INTERVAL rather than every UPDATE_INTERVAL.
 
-    Load that the machine's own work causes is another reason; that is known from the sensors.
+    Load caused by the machine's own work is another reason; that is known from the sensors.
     """
     return any(
         slot.kind is not SlotKind.PARTITIONABLE

@@ -2,32 +2,32 @@
 
 Theory of operation
 -------------------
-A step hands one event to the slot. What the event does to the slot's data is written in its handler (`receptions`);
-a handler changes no state and no activity, it only *raises* triggers (`On`). Then the rows of the present pair are
-tried in the order of this table, and the first whose trigger is there and whose guards all hold is taken. After it
-the search begins again in the new pair, with these triggers:
+A step hands one event to the slot. Its handler (`receptions`) changes the slot's data and *raises* triggers (`On`); it
+changes neither state nor activity. Then the rows of the current pair are tried in the order of this table, and the
+first whose trigger was raised and whose guards all hold is taken. After it the search begins again in the new pair,
+with these triggers:
 
-* ``COUPLED`` always: such rows follow from the data alone (a starter that is gone, a drain that is there);
+* ``COUPLED`` always: such rows follow from the data alone (a starter that is gone, a drain in progress);
 * ``POLL`` if the slot has been entered in an activity that is evaluated at once: any Idle but that of Backfill, and any
   Retiring. Otherwise only a poll raises it;
 * those that the handler raised, for the first row only.
 
-So a step never calls itself, at most one row is taken for what happened, and what follows from it follows to the end:
-the chain is bounded by `CHAIN_MAX`, and a longer one is a mistake in this table.
+A step therefore never calls itself. At most one row is taken for the event, and its consequences are followed to the
+end: the chain is bounded by `CHAIN_MAX`, and a longer one is a bug in this table.
 
 The order of rows within a pair is the order of evaluation. `number` and `letter` are those of the manual's two
 diagrams; 12a and 12b belong to Claimed/Cleaning, which the manual lacks.
 
 Rules that do not fit the table
 -------------------------------
-They stand in `machine`, each a function of its own:
+They are in `machine`, each in a separate function:
 
-* `delete_when_free`: a dynamic slot that reaches Owner or Unclaimed is deleted instead of being looked at; it waits
-  for a hook that still fetches work for it. A row cannot say that, for there is no pair to go to.
-* `note_preemption`: PREEMPT turning TRUE in Claimed/Retiring changes nothing that is visible, and yet there is no way
-  back afterwards. It is looked at after the end of retirement and before the way back.
-* `note_owner`: a job that the cell suspends may be suspended by SUSPEND as well, and let go on by CONTINUE, which
-  shows only when the cell lets it go on.
+* `delete_when_free`: a dynamic slot that reaches Owner or Unclaimed is deleted instead of being evaluated, but only
+  after a hook that still fetches work for it has ended. A row cannot express that, because there is no target pair.
+* `note_preemption`: PREEMPT turning TRUE in Claimed/Retiring changes nothing visible, but the retirement can then no
+  longer be called off. It is evaluated after the row for the end of retirement and before the row back to Busy.
+* `note_owner`: a job that the cell or a command suspends may also be suspended by SUSPEND and resumed by CONTINUE,
+  which has a visible effect only when nothing else suspends the job.
 * `periodic`: what a poll does when no row is taken (fetch work, save the job's state, start the backfill client).
 * `repeat_killing` and `harden`: timers of Preempting and of a deactivated job that order a kill and change no state.
 """
@@ -50,7 +50,7 @@ from roost.tables.rows import by_source
 
 
 class On(StrEnum):
-    """What makes a row be tried."""
+    """The triggers of a row."""
 
     POLL = "poll"
     COUPLED = "follows"
@@ -91,13 +91,13 @@ class Guard(StrEnum):
     NO_STARTER = "no starter is alive"
     RETIREMENT_OVER = "the claim is to end and its retirement is over"
     IN_RETIREMENT = "the claim is to end"
-    MAY_UNRETIRE = "nothing calls for the end of the claim any more"
+    MAY_UNRETIRE = "there is no longer a reason to end the claim"
     WANT_SUSPEND = "WANT_SUSPEND is TRUE"
     NOT_WANT_SUSPEND = "WANT_SUSPEND is not TRUE"
     SUSPEND = "SUSPEND is TRUE"
     CONTINUE = "CONTINUE is TRUE, and neither a command nor the cell suspends the job"
     CELL_SUSPENDS = "the cell suspends the job, which has not been told to end"
-    CELL_LETS_GO_ON = "only the cell suspended the job, and does not any more"
+    CELL_LETS_GO_ON = "only the cell had suspended the job, and it no longer does"
     PREEMPT = "PREEMPT is TRUE"
     NOT_PREEMPT_SEEN = "PREEMPT has not been TRUE before"
     HARD = "no time is granted"
@@ -106,7 +106,7 @@ class Guard(StrEnum):
     EVICTION_REMEMBERED = "an order to end the claim is remembered"
     SUCCESSOR_WAITING = "a preempting claim is waiting"
     SUCCESSOR_ACCEPTED = "a preempting claim is waiting and START is not FALSE for its job"
-    LEAVING = "the slot is to vanish"
+    LEAVING = "the slot is to be deleted"
     WORKLIFE_OVER = "the claim has run a job and is older than CLAIM_WORKLIFE"
     DRAIN_GRACE_OVER = "the machine is draining and the claim is older than MAX_DRAINING_ACTIVATION_DELAY"
     FETCHED_JOB_WAITING = "fetched work waits for its starter"
@@ -120,7 +120,7 @@ class Guard(StrEnum):
 
 
 class Entry(StrEnum):
-    """What is done on taking a row; `entries.ENTRIES` has the functions."""
+    """An effect of taking a row; `entries.ENTRIES` has the functions."""
 
     RENEW_CLAIM = "drop the claim, make a fresh claim id"
     START_MATCH_TIMER = "start the match timer"
@@ -130,8 +130,8 @@ class Entry(StrEnum):
     DROP_JOB = "forget the job and whatever was planned for it"
     SUSPEND_JOB = "suspend the job"
     SUSPEND_BY_COMMAND = "suspend the job until the command to continue"
-    SUSPEND_BY_CELL = "suspend the job until the cell lets it go on"
-    CONTINUE_JOB = "let the job go on"
+    SUSPEND_BY_CELL = "suspend the job until the cell resumes it"
+    CONTINUE_JOB = "resume the job"
     PREEMPTED = "note that PREEMPT was TRUE: there is no way back"
     UNRETIRE = "forget the reason for retiring"
     SOFT_KILL = "end the job softly, start the vacate timer"
@@ -162,7 +162,7 @@ class Transition:
     entry: tuple[Entry, ...]
 
 
-#: Rows taken in one step at most.
+#: Maximum number of rows taken in one step.
 CHAIN_MAX: Final = 12
 
 _LETTERS: Final[Mapping[tuple[State, State], str]] = {
@@ -210,7 +210,7 @@ def _row(
 
 
 def _from_idle_claim(target: Pair, on: On | tuple[On, ...], when: Guard | tuple[Guard, ...], why: Reason) -> Transition:
-    """Rows of 10: no starter is there, so it is only a matter of passing through."""
+    """The rows of number 10: there is no starter, so the slot only passes through."""
     return _row("10", at.CLAIMED, target, on, when, why)
 
 
@@ -253,7 +253,8 @@ _MATCHED: Final = (
     _row("8", at.MATCHED, at.OWNER, On.MOVED, (), Reason.CLAIM_MOVED, *_LEAVE_MATCH),
     _row("8", at.MATCHED, at.OWNER, On.CLEAR_ORDER, (), Reason.EVICTION_ORDERED, *_LEAVE_MATCH),
     _row("8", at.MATCHED, at.OWNER, (On.MATCH_LATE, On.POLL), Guard.MATCH_EXPIRED, Reason.MATCH_TIMEOUT, *_LEAVE_MATCH),
-    # START alone does not say that: one that asks for something of a job is FALSE without one, and the slot is on offer.
+    # START alone does not say that: a START that requires something of a job is FALSE without one, and the slot is on
+    # offer.
     _row("8", at.MATCHED, at.OWNER, On.POLL, _NOT_ON_OFFER, Reason.START_FALSE, *_LEAVE_MATCH),
 )
 
@@ -349,7 +350,7 @@ _BACKFILL: Final = (
 )
 
 _DRAINED: Final = (
-    # A drain with a START expression goes on offering the slots that are empty.
+    # A drain with a START expression keeps offering the empty slots.
     _row("5", at.DRAINED_RETIRING, at.CLAIMED, On.CLAIMED, (), Reason.CLAIM_ACCEPTED, Entry.GRANT_CLAIM),
     _row("35", at.DRAINED_RETIRING, at.OWNER, _BOTH, Guard.NOT_DRAINING, Reason.DRAIN_OVER, Entry.RENEW_CLAIM),
     _row("33", at.DRAINED_RETIRING, at.DRAINED, On.POLL, Guard.ALL_DRAINED, Reason.ALL_SLOTS_DRAINED),

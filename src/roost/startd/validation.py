@@ -1,7 +1,7 @@
-"""The invariants of a slot: what is never otherwise, whatever events came in whatever order.
+"""The invariants of a slot: what holds after any sequence of events.
 
-`violations` lists what is wrong with a state, one function a state; `check` raises on the first mistake. They are cheap
-and always on.
+`violations` lists what is wrong with a state, with one function per state; `check` raises on the first violation. The
+checks are cheap and always on.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _HELD: Final = frozenset((State.CLAIMED, State.PREEMPTING))
 
 
 def violations(state: SlotState) -> list[str]:
-    """What is wrong with a state; empty for a sound one."""
+    """What is wrong with a state; empty for a valid one."""
     return _violations(state, state.pair)
 
 
@@ -48,7 +48,7 @@ def _violations(state: SlotState, pair: Pair) -> list[str]:
 
 
 def check(before: SlotState, after: SlotState, taken: Sequence[Taken]) -> None:
-    """Raise AssertionError unless a step was sound."""
+    """Raise AssertionError unless a step was valid."""
     pair, reached = before.pair, after.pair
     found = _violations(after, reached)
     for row in taken:
@@ -70,9 +70,9 @@ def _look_anywhere(state: SlotState, found: list[str]) -> None:
     if held != (state.claim.granted_at is not None):
         found.append("a claim is granted exactly while the slot is Claimed or Preempting")
     if held:
-        _look_at_ids(state, found)
+        _check_ids(state, found)
     else:
-        _look_at_free(state, found)
+        _check_free(state, found)
     if held and state.kind is SlotKind.PARTITIONABLE:
         found.append("a partitionable slot is never claimed itself")
     if (state.match_until is not None) != _is_promised(state):
@@ -89,7 +89,7 @@ def _is_promised(state: SlotState) -> bool:
     return state.state is State.MATCHED or state.destination is Destination.MATCHED
 
 
-def _look_at_ids(state: SlotState, found: list[str]) -> None:
+def _check_ids(state: SlotState, found: list[str]) -> None:
     first, second, third = state.claim, state.preempting, state.pre_preempting
     if (second is not None and second.id.sequence == first.id.sequence) or (
         third is not None
@@ -98,7 +98,7 @@ def _look_at_ids(state: SlotState, found: list[str]) -> None:
         found.append("two claims have one id")
 
 
-def _look_at_free(state: SlotState, found: list[str]) -> None:
+def _check_free(state: SlotState, found: list[str]) -> None:
     if state.claim.activation is not None:
         found.append("a job without a claim")
     if state.preempting is not None or state.pre_preempting is not None:
@@ -111,18 +111,18 @@ def _look_at_free(state: SlotState, found: list[str]) -> None:
         found.append("a request without an answer")
 
 
-def _look_at_owner(state: SlotState, pair: Pair, found: list[str]) -> None:
+def _check_owner(state: SlotState, pair: Pair, found: list[str]) -> None:
     if state.draining is not None and not state.deleted and state.kind is not SlotKind.DYNAMIC:
         found.append("a free slot of a draining machine is Drained")
 
 
-def _look_at_unclaimed(state: SlotState, pair: Pair, found: list[str]) -> None:
+def _check_unclaimed(state: SlotState, pair: Pair, found: list[str]) -> None:
     if pair == BENCHMARKING and state.kind is SlotKind.DYNAMIC:
         found.append("a dynamic slot measures nothing")
-    _look_at_owner(state, pair, found)
+    _check_owner(state, pair, found)
 
 
-def _look_at_claimed(state: SlotState, pair: Pair, found: list[str]) -> None:
+def _check_claimed(state: SlotState, pair: Pair, found: list[str]) -> None:
     activation = state.claim.activation
     if (pair == CLAIMED) != (activation is None):
         found.append("a starter is alive exactly while the claim is not idle")
@@ -140,7 +140,7 @@ def _look_at_claimed(state: SlotState, pair: Pair, found: list[str]) -> None:
         found.append("cleaning up after a job that has not ended")
 
 
-def _look_at_preempting(state: SlotState, pair: Pair, found: list[str]) -> None:
+def _check_preempting(state: SlotState, pair: Pair, found: list[str]) -> None:
     activation = state.claim.activation
     if activation is None:
         found.append("nothing to wait for")
@@ -150,28 +150,28 @@ def _look_at_preempting(state: SlotState, pair: Pair, found: list[str]) -> None:
         found.append("no end of waiting for the starter")
 
 
-def _look_at_backfill(state: SlotState, pair: Pair, found: list[str]) -> None:
+def _check_backfill(state: SlotState, pair: Pair, found: list[str]) -> None:
     if pair == BACKFILL_KILLING and state.destination is None:
         found.append("backfill is killed for nothing")
     if pair == BACKFILL and state.destination is not None:
         found.append("backfill is gone and the slot does not go on")
 
 
-def _look_at_drained(state: SlotState, pair: Pair, found: list[str]) -> None:
+def _check_drained(state: SlotState, pair: Pair, found: list[str]) -> None:
     if state.draining is None:
         found.append("drained without a drain")
 
 
-def _look_at_nothing(state: SlotState, pair: Pair, found: list[str]) -> None:
-    """Nothing more holds there."""
+def _check_nothing(state: SlotState, pair: Pair, found: list[str]) -> None:
+    """No further invariants apply there."""
 
 
 _BY_STATE: Final = {
-    State.OWNER: _look_at_owner,
-    State.UNCLAIMED: _look_at_unclaimed,
-    State.MATCHED: _look_at_nothing,
-    State.CLAIMED: _look_at_claimed,
-    State.PREEMPTING: _look_at_preempting,
-    State.BACKFILL: _look_at_backfill,
-    State.DRAINED: _look_at_drained,
+    State.OWNER: _check_owner,
+    State.UNCLAIMED: _check_unclaimed,
+    State.MATCHED: _check_nothing,
+    State.CLAIMED: _check_claimed,
+    State.PREEMPTING: _check_preempting,
+    State.BACKFILL: _check_backfill,
+    State.DRAINED: _check_drained,
 }

@@ -1,16 +1,14 @@
-"""What one step works with: the slot as it has become so far, and all that is to come out of the step.
+"""The working state of one step: the slot as changed so far, and the step's output.
 
-A `Work` lives for one step. It is the only thing in this room that changes; handlers, guards and entries get it, and
-nothing of it is left when the step is over but the values it gathered.
+A `Work` lives for one step and is the only mutable object in this room. It is passed to handlers, guards and entries;
+only the values it gathered outlive the step.
 """
 
 from __future__ import annotations
 
 from typing import Any, Final
 
-from roost.base.changed import changed, changer, maker
-from roost.base.records import dataclass
-from roost.model.claims import Claim
+from roost.base.fast_records import record, replace
 from roost.model.effects import Effect
 from roost.model.events import Timer
 from roost.model.reasons import Reason, Refusal, VacateReason
@@ -21,7 +19,7 @@ from roost.startd.states import Pair
 from roost.startd.transitions import On
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Taken:
     """A transition that happened."""
 
@@ -32,9 +30,9 @@ class Taken:
     reason: Reason
     #: Epoch s.
     at: float
-    #: The evaluations that its guards consisted of, the deciding one last; empty where no expression was asked.
+    #: The evaluations of its guards, the deciding one last; empty if no expression was evaluated.
     decisions: tuple[Decision, ...]
-    #: For an order to leave: what it is to the job, or the claim.
+    #: For an order to leave: what it means for the job, or the claim.
     cause: VacateReason | None = None
 
     @property
@@ -43,17 +41,8 @@ class Taken:
         return self.decisions[-1] if self.decisions else None
 
 
-#: All timers, in the order in which they run out where several have.
+#: All timers, in the order in which they fire if several are due.
 TIMERS: Final = tuple(Timer)
-
-
-#: A transition that happened, made faster.
-transition: Final = maker(Taken)
-
-
-_with_claim: Final = changer(SlotState, "claim")
-_with_eviction: Final = changer(SlotState, "eviction")
-_with_activation: Final = changer(Claim, "activation")
 
 
 class Work:
@@ -70,7 +59,7 @@ class Work:
         self.taken: list[Taken] = []
         #: Triggers for the first row.
         self.raised: set[On] = set()
-        #: Whether the policy is evaluated.
+        #: Whether to evaluate the policy.
         self.evaluating = False
         #: Why the event was refused; None if it was not.
         self.refusal: Refusal | None = None
@@ -78,43 +67,43 @@ class Work:
 
     @property
     def inputs(self) -> Inputs:
-        """Evaluates expressions in the slot as it is now."""
+        """Evaluates expressions in the slot's current state."""
         if self._inputs is None or self._inputs.state is not self.state:
             self._inputs = Inputs(self.state, self.policy, self.now)
         return self._inputs
 
     def update(self, **changes: Any) -> None:
         """Change fields of the slot."""
-        self.state = changed(self.state, changes)
+        self.state = replace(self.state, **changes)
 
     def update_claim(self, **changes: Any) -> None:
-        """Change fields of the present claim."""
+        """Change fields of the current claim."""
         state = self.state
-        self.state = _with_claim(state, changed(state.claim, changes))
+        self.state = replace(state, claim=replace(state.claim, **changes))
 
     def update_activation(self, **changes: Any) -> None:
         """Change fields of the running job."""
         activation = self.state.claim.activation
         assert activation is not None
         state = self.state
-        self.state = _with_claim(state, _with_activation(state.claim, changed(activation, changes)))
+        self.state = replace(state, claim=replace(state.claim, activation=replace(activation, **changes)))
 
     def update_eviction(self, **changes: Any) -> None:
-        """Change fields of why and how the claim has to go."""
+        """Change fields of the eviction."""
         state = self.state
-        self.state = _with_eviction(state, changed(state.eviction, changes))
+        self.state = replace(state, eviction=replace(state.eviction, **changes))
 
     def order(self, effect: Effect) -> None:
         """Add an effect."""
         self.effects.append(effect)
 
     def refuse(self, refusal: Refusal) -> None:
-        """The event is refused."""
+        """Refuse the event."""
         self.refusal = refusal
 
 
 def deadlines(state: SlotState) -> tuple[float | None, ...]:
-    """`deadline` of every timer, in their order."""
+    """`deadline` of each timer, in order."""
     return (
         state.match_until,
         state.claim.lease_until,
@@ -125,5 +114,5 @@ def deadlines(state: SlotState) -> tuple[float | None, ...]:
 
 
 def deadline(state: SlotState, timer: Timer) -> float | None:
-    """When a timer of the slot runs out, epoch s; None if it is not set."""
+    """When a timer of the slot fires, epoch s; None if it is not set."""
     return deadlines(state)[TIMERS.index(timer)]

@@ -1,4 +1,4 @@
-"""Checkpointing interfaces of a Grid Engine cell: what a job of `qsub -ckpt` is asked for, and when it migrates.
+"""Checkpointing interfaces of a Grid Engine cell: how a job of `qsub -ckpt` is checkpointed, and when it migrates.
 
 =======================  ==================================  ==========================================================
 interface                a checkpoint is                     to migrate
@@ -9,10 +9,10 @@ application-level,       `ckpt_command`                      `migr_command`, whi
 hibernator, cpr                                              job is ended
 =======================  ==================================  ==========================================================
 
-Checkpoints are made each interval. A job that would be suspended, with x in `when`, migrates instead; so does one whose
-machine is taken away by its policy, its owner or an administrator, with s. However the program ends then, the job waits
-again. One that does not end within the vacate time of the machine is killed. `clean_command` is run after a job that
-does not come again. Exit statuses mean nothing, as in Grid Engine.
+Checkpoints are taken at each interval. With x in `when`, a job migrates instead of being suspended. With s in `when`,
+it migrates when the machine's policy, its owner or an administrator evicts it. However the program then ends, the job
+is requeued. A job that does not end within the machine's vacate time is killed. `clean_command` runs after a job that
+will not run again. Exit statuses are ignored, as in Grid Engine.
 """
 
 from __future__ import annotations
@@ -40,20 +40,20 @@ _MIGRATES: Final = Cause(
 
 
 def interface_of(state: StarterState) -> CheckpointContext | None:
-    """The checkpointing interface of a job; None for a job without one."""
+    """Return the checkpointing interface of a job; None for a job without one."""
     context = state.launch.context
     return None if context is None else context.checkpoint
 
 
 def begin_checkpoints(work: Work) -> None:
-    """The program runs: the first interval begins."""
+    """Start the first interval once the program runs."""
     interface = interface_of(work.state)
     if interface is not None and interface.interval_s is not None:
         work.schedule(checkpoint_at=work.now + interface.interval_s)
 
 
 def checkpoint_due(work: Work) -> None:
-    """An interval is over. A job that stands still, or has to go, is not asked."""
+    """Request a checkpoint at the end of an interval, unless the job is suspended or has to leave."""
     state, interface = work.state, interface_of(work.state)
     work.schedule(checkpoint_at=None)
     if interface is None or not state.process:
@@ -69,7 +69,7 @@ def checkpoint_due(work: Work) -> None:
 
 
 def note_saved(work: Work, event: MethodEnded) -> bool:
-    """Whether a command of the interface has ended, so that the job counts as saved."""
+    """Record whether a command of the interface has ended, so that the job counts as checkpointed."""
     saved = event.method in (Method.CHECKPOINT, Method.MIGRATE)
     if saved:
         work.update(saved_pid=work.state.pid)
@@ -77,26 +77,26 @@ def note_saved(work: Work, event: MethodEnded) -> bool:
 
 
 def migrates_when_suspended(state: StarterState) -> bool:
-    """Whether a job that is to stand still migrates."""
+    """Return whether a job migrates when it would be suspended."""
     interface = interface_of(state)
     return interface is not None and "x" in interface.when and not state.terminating
 
 
 def migrates_when_evicted(state: StarterState) -> bool:
-    """Whether a job that has to leave its machine is sent away by its checkpointing interface."""
+    """Return whether a job migrates through its checkpointing interface when it is evicted."""
     interface, cause = interface_of(state), state.cause
     return interface is not None and "s" in interface.when and cause is not None and cause.ending is Ending.EVICT
 
 
 def migrate(work: Work) -> None:
-    """Send the job away."""
+    """Start the migration of the job."""
     if work.state.migrating:
         return
     work.update(migrating=True, cause=weightier(work.state.cause, _MIGRATES))
     interface = interface_of(work.state)
     command = method_of(work.state.launch.context, Method.MIGRATE)
     if interface is not None and interface.has_commands and command:
-        # It may end the job before its own end is seen.
+        # The command may end the job before the starter sees the command's own end.
         work.update(saved_pid=work.state.pid)
         run_method(work, Method.MIGRATE, command)
     else:

@@ -1,4 +1,4 @@
-"""The policy of a starter as the configuration has it."""
+"""The starter's policy as configured."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from roost.policy.explain.configured import configured_expression
 from roost.starter.hooks import HookProgram
 from roost.starter.policy_inputs import OTHERWISE, StarterPolicy
 
-#: Hooks that slots run, by all names: a prefix with none but these is one that a job may want, too.
+#: Hooks that slots run, under all names. A prefix that has only these may still be requested by a job.
 _OF_SLOTS: Final = frozenset(("FETCH_WORK", "FETCH_JOB", "REPLY_FETCH", "REPLY_CLAIM", "EVICT_CLAIM"))
 _HOOK: Final = re.compile(rf"(?P<keyword>[A-Z0-9_.]+)_HOOK_(?P<point>{'|'.join((*HookPoint, *sorted(_OF_SLOTS)))})\Z")
 
-#: How long a hook may take whose time is not configured, s; one that is not here has no limit of its own.
+#: Default time limit of a hook, s; a hook that is not listed has no default limit.
 TIMEOUT_S: Final = {HookPoint.EXIT: 30, HookPoint.FAILURE: 30}
 
 #: The requester.
@@ -23,7 +23,9 @@ _STARTER: Final = "STARTER"
 
 
 def configured_policy(config: Config, *, slot: int | None = None, slot_type: int | None = None) -> StarterPolicy:
-    """The policy for jobs on a slot of a type. Raises ConfigError, and ParseError for what is not an expression."""
+    """Return the policy for jobs on a slot of a type. Raises ConfigError, and ParseError for text that is not an
+    expression.
+    """
     expressions = {}
     for name in OTHERWISE:
         found = configured_expression(config, name, subsys=_STARTER, slot=slot)
@@ -46,7 +48,7 @@ def configured_policy(config: Config, *, slot: int | None = None, slot_type: int
 
 
 def hook_settings(config: Config) -> dict[str, str]:
-    """All that a configuration says of hooks of starters, by name."""
+    """Return all settings of starter hooks in a configuration, by name."""
     names = ["STARTER_JOB_HOOK_KEYWORD", "STARTER_DEFAULT_JOB_HOOK_KEYWORD", "STARTER_INITIAL_UPDATE_INTERVAL"]
     for name in config.names():
         named = _HOOK.match(name.upper().rpartition(".")[2])
@@ -56,7 +58,7 @@ def hook_settings(config: Config) -> dict[str, str]:
 
 
 def configured_hooks(config: Config) -> dict[str, dict[HookPoint, HookProgram]]:
-    """The starter's hooks by prefix in capitals. Raises ConfigError."""
+    """Return the starter's hooks by prefix in capitals. Raises ConfigError."""
     found: dict[str, dict[HookPoint, HookProgram]] = {}
     for name in config.names():
         named = _HOOK.match(name.upper().rpartition(".")[2])

@@ -1,9 +1,9 @@
-"""A job that is to start at an instant: when that is, how long it is waited for, and when it is too late.
+"""Deferred jobs: when a job with a start time starts, how long it waits, and when it is too late.
 
-`DeferralTime` (epoch s) and `DeferralWindow` (s) of the job are read by the machine's own clock when everything else is
-prepared. A job that comes early waits; one that comes late starts at once if the window is still open, counted in whole
-seconds, and goes on hold otherwise. A starter's own delay after the wait is not the job's fault: `LATE_S` of it are
-forgiven, and a machine that slept for longer has missed the time like any other.
+The machine's clock is compared with the job's `DeferralTime` (epoch s) and `DeferralWindow` (s) once everything else is
+prepared. A job that is early waits. A job that is late starts at once if the window is still open, counted in whole
+seconds, and goes on hold otherwise. A delay of the starter after the wait is not charged to the job, up to `LATE_S`; a
+job on a machine that slept for longer has missed its time like any other.
 
 Source: HTCondor's manual, "Time Scheduling for Job Execution".
 """
@@ -21,24 +21,24 @@ from roost.starter.endings import weightier
 from roost.starter.starter_ad import update_attributes
 from roost.starter.work import Work
 
-#: How late a job may start that was there in time, s.
+#: How late a job that was ready in time may start, s.
 LATE_S: Final = 10.0
 
 
 def is_deferred(job_ad: ClassAd) -> bool:
-    """Whether a job is to start at an instant."""
+    """Return whether a job has a start time."""
     return job_ad.cell("deferraltime") is not MISSING
 
 
 def defer(work: Work) -> None:
-    """Nothing to wait for where the job names no instant, or one that is past."""
+    """Wait for the job's start time; nothing to wait for if there is none, or if it is past."""
     at = _number(work, "DeferralTime") if is_deferred(work.state.job_ad) else None
     if at is not None and at > work.now:
         _wait_until(work, at)
 
 
 def defer_again(work: Work) -> None:
-    """After the starter's own death the job waits for the same instant."""
+    """Wait for the same start time after the starter was restarted."""
     at = work.state.deadlines.deferred_until
     if at is not None and at > work.now:
         work.update(doing=Doing.DEFERRAL)
@@ -51,7 +51,7 @@ def _wait_until(work: Work, at: float) -> None:
 
 
 def missed(work: Work) -> str | None:
-    """Why the job cannot be started any more, in words; None where it can."""
+    """Return why the job can no longer start, in words; None if it can."""
     state = work.state
     if not is_deferred(state.job_ad):
         return None
@@ -66,11 +66,11 @@ def missed(work: Work) -> str | None:
     late_s = math.floor(work.now) - math.floor(at)
     if late_s <= window_s or (waited is not None and late_s <= window_s + LATE_S):
         return None
-    return f"The job missed the time at which it was to start by {late_s} s; its DeferralWindow is {window_s:g} s"
+    return f"The job missed its start time by {late_s} s; its DeferralWindow is {window_s:g} s"
 
 
 def note_missed(work: Work) -> None:
-    """The job goes on hold."""
+    """Put the job on hold because it missed its start time."""
     text = missed(work)
     assert text is not None
     code = StarterHold.MISSED_DEFERRED_EXECUTION_TIME
@@ -79,7 +79,7 @@ def note_missed(work: Work) -> None:
 
 
 def _number(work: Work, name: str) -> float | None:
-    """The value of an attribute of the job that is to be a number from 0 on; None if it is none."""
+    """Return a job attribute that must be a number >= 0; None if it is not one."""
     value = work.inputs.of_job(name)
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
         return None

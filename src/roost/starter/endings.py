@@ -1,7 +1,7 @@
-"""Why a job has to go: how the startd's words become a cause, and which of two causes counts.
+"""Why a job has to leave: which cause a startd's notice means, and which of two causes takes precedence.
 
-Removal counts more than hold, hold more than eviction; of two equals the first does. So a job that is being evicted and
-is held meanwhile goes on hold, and one that is being held is not merely evicted by what the startd says later.
+Removal outranks hold, and hold outranks eviction; between equals the first stands. A job that is held while it is being
+evicted therefore goes on hold, and a later eviction does not downgrade a hold.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ EVICTED: Final = Cause(
 
 
 def cause_of(notice: Notice, by: OrderedBy = OrderedBy.STARTD) -> Cause:
-    """What a notice means. One that asks for a hold with a number that is none of a hold asks for a vacation."""
+    """Return the cause that a notice means. A hold whose code is not a hold code is treated as an eviction."""
     held = notice.hold and 0 < notice.code < VACATE_CODES_FROM and notice.subcode > VACATE_SUBCODES_TO
     ending = Ending.HOLD if held else Ending.EVICT
     return Cause(ending=ending, code=notice.code, subcode=notice.subcode, text=notice.text, by=by)
 
 
 def weightier(old: Cause | None, new: Cause) -> Cause:
-    """The one of two causes that counts."""
+    """Return the cause that takes precedence."""
     return new if old is None or _WEIGHT[new.ending] > _WEIGHT[old.ending] else old

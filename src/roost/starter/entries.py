@@ -1,7 +1,7 @@
-"""What is done on taking a row of the transition table: one function an entry.
+"""The effects of taking a row of the transition table: one function per entry.
 
-An entry changes the starter's data and gives orders; it never changes state or stage, and never decides whether a
-row is taken. The functions run in the new state, in the order in which the row names them.
+An entry changes the starter's data and emits effects. It never changes state or stage, and never decides whether a row
+is taken. The functions run in the new state, in the order in which the row names them.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
-from roost.base.changed import changer, maker
+from roost.base.fast_records import replace
 from roost.classad import ClassAd
 from roost.model.starter import Doing, Ending, ExitReport, HookPoint, OrderedBy, Output, ScriptPoint
 from roost.model.starter_effects import (
@@ -44,23 +44,18 @@ from roost.starter.transitions import Entry
 from roost.starter.vacate_time import vacate_limit_s
 from roost.starter.work import Work
 
-#: Records of which a step makes many, made faster.
-_start_job: Final = maker(StartJob)
-_report_exit: Final = maker(ReportExit)
-_signal_job: Final = maker(SignalJob)
-
-#: Stages in which the job has no process, so that there is nothing to kill at their end.
+#: Stages in which the job has no process, so there is nothing to kill when they end.
 _WITHOUT_PROCESS: Final = frozenset((Stage.CHECKPOINT, Stage.UNSTARTED))
 
 
-#: The part of the vacate time that the hook before the soft signal may take where its own time is not configured; and
-#: how long it may take where the vacate time has no limit, s.
+#: The fraction of the vacate time that the VACATE_JOB hook may take if its own time limit is not configured, and its
+#: time limit if the vacate time is unlimited, s.
 VACATE_HOOK_SHARE: Final = 0.5
 VACATE_HOOK_S: Final = 300.0
 
 
 def hook_program(work: Work, point: HookPoint) -> HookProgram | None:
-    """The hook configured for this job; None if there is none."""
+    """Return the hook configured for this job; None if there is none."""
     hooks = work.policy.hooks.get(work.state.hook_keyword)
     return None if hooks is None else hooks.get(point)
 
@@ -69,7 +64,7 @@ def hook_program(work: Work, point: HookPoint) -> HookProgram | None:
 
 
 def prepare_by_hook(work: Work, point: HookPoint) -> None:
-    """Nothing to do where no such hook is configured."""
+    """Run the prepare hook. Does nothing if none is configured."""
     program = hook_program(work, point)
     if program is None:
         return
@@ -85,19 +80,21 @@ def _files_are_moved(work: Work) -> bool:
 
 
 def transfer_input(work: Work) -> None:
-    """Nothing to do where both sides see the same files."""
+    """Transfer input. Does nothing if both sides see the same files."""
     if _files_are_moved(work):
         work.order(TransferInput(job_ad=work.state.job_ad))
         work.update(doing=Doing.INPUT)
 
 
 def script_command(work: Work, point: ScriptPoint) -> str:
-    """The command at a point: that of the job's queue instance, else prolog or epilog of the slot; "" for none."""
+    """Return the command for a script: that of the job's queue instance, otherwise the slot's prolog or epilog; "" for
+    none.
+    """
     of_slot = {ScriptPoint.PROLOG: work.policy.prolog, ScriptPoint.EPILOG: work.policy.epilog}
     return queue_script(work.state, point) or of_slot.get(point, "")
 
 
-#: What is run in a stage, in this order.
+#: The scripts of each stage, in order.
 SCRIPTS: Final = {
     Stage.PROLOG: (ScriptPoint.PROLOG, ScriptPoint.PE_START),
     Stage.EPILOG: (ScriptPoint.CLEAN, ScriptPoint.PE_STOP, ScriptPoint.EPILOG),
@@ -105,14 +102,14 @@ SCRIPTS: Final = {
 
 
 def run_prolog(work: Work) -> None:
-    """From now on an epilog is owed. One that runs again prints anew."""
+    """Run the prolog; an epilog is then owed. A rerun prolog prints its output again."""
     if work.state.printed:
         work.update(printed=False)
     run_scripts(work, SCRIPTS[Stage.PROLOG])
 
 
 def run_scripts(work: Work, points: Iterable[ScriptPoint]) -> None:
-    """Run the first of these that there is; the end of one leads to the next (`script_ended`)."""
+    """Run the first of these scripts that exists; its end starts the next (`script_ended`)."""
     for point in points:
         command = script_command(work, point)
         if command and _is_owed(work, point):
@@ -126,7 +123,7 @@ def run_scripts(work: Work, points: Iterable[ScriptPoint]) -> None:
 
 
 def _is_owed(work: Work, point: ScriptPoint) -> bool:
-    """What comes after the job is owed to what was begun before it, even if that failed, and to a job that started."""
+    """Return whether a closing script is owed: its opening script began, even if it failed, or the job started."""
     state = work.state
     match point:
         case ScriptPoint.CLEAN:
@@ -145,53 +142,50 @@ def _job_status(state: StarterState, point: ScriptPoint) -> int | None:
 
 
 def start_job(work: Work) -> None:
-    """The number tells what comes of this start from what comes of another."""
+    """Start the job. The run number separates events of this start from those of earlier ones."""
     run = work.state.run + 1
-    work.order(_start_job(run=run, job_ad=work.state.job_ad))
+    work.order(StartJob(run=run, job_ad=work.state.job_ad))
     work.update(run=run, process=True, end=None)
 
 
 # -- suspending and saving ---------------------------------------------------------------------------------
 
 
-_stopped: Final = changer(StarterState, "run_s", "running_since")
-
-
 def stop_clock(work: Work) -> None:
-    """The program no longer runs, or not for now."""
+    """Stop the run-time clock: the program has ended or is suspended."""
     state = work.state
     if state.running_since is not None:
-        work.state = _stopped(state, state.run_time_s(work.now), None)
+        work.state = replace(state, run_s=state.run_time_s(work.now), running_since=None)
 
 
 def suspend(work: Work) -> None:
-    """The clock of the job's running time stops."""
+    """Stop the job's processes and its run-time clock."""
     stop_clock(work)
     work.update(frozen=True)
     stop_processes(work)
 
 
 def continue_(work: Work) -> None:
-    """The clock of the job's running time goes on."""
+    """Resume the job's processes and its run-time clock."""
     work.update(frozen=False, running_since=work.now if work.state.process else None)
     continue_processes(work)
 
 
 def sweep(work: Work) -> None:
-    """What the main process leaves behind is not to meet the next one."""
+    """Kill what the main process left behind, so that the next process does not meet it."""
     work.update(frozen=False)
     work.order(KillProcesses())
 
 
 def count_checkpoint(work: Work) -> None:
-    """The state is where the next start finds it: the queue hears of that at once."""
+    """Count the checkpoint and report it to the queue at once: the next start resumes from it."""
     work.update(checkpoints=work.state.checkpoints + 1)
     attributes = update_attributes(work.state, work.now)
     work.order(ReportCheckpoint(checkpoints=work.state.checkpoints, attributes=attributes))
 
 
 def transfer_checkpoint(work: Work) -> None:
-    """Where no files are moved the state is where it should be already."""
+    """Transfer the checkpoint. If no files are transferred, the checkpoint is already in place."""
     if not _files_are_moved(work):
         count_checkpoint(work)
         return
@@ -203,19 +197,19 @@ def transfer_checkpoint(work: Work) -> None:
 
 
 def note_eviction(work: Work) -> None:
-    """The machine's own policy is the cause unless there was one before."""
+    """Record the machine's own policy as the cause unless there already is one."""
     work.update(cause=weightier(work.state.cause, EVICTED))
 
 
 def grant_vacate(work: Work) -> None:
-    """The vacate timer starts, and a startd that did not order this is told."""
+    """Start the vacate timer, and notify a startd that did not order the eviction."""
     limit = vacate_limit_s(work)
     work.schedule(vacate_until=None if limit is None else work.now + limit)
     _tell_startd(work)
 
 
 def soft_kill(work: Work) -> None:
-    """A stopped job could not hear the signal."""
+    """Send the soft signal; first continue a stopped job, which could not receive it."""
     if work.state.frozen and not ends_as_its_queue_does(work.state):
         continue_(work)
     signal(work)
@@ -223,7 +217,7 @@ def soft_kill(work: Work) -> None:
 
 
 def signal(work: Work) -> None:
-    """The job is asked to end, or ended as its queue instance ends jobs."""
+    """Ask the job to end by its signal, or by its queue instance's method."""
     work.schedule(hook_until=None)
     if migrates_when_evicted(work.state):
         if work.state.frozen:
@@ -233,17 +227,17 @@ def signal(work: Work) -> None:
         begin_termination(work)
         work.update(frozen=False)
     else:
-        work.order(_signal_job(signal=_soft_signal(work)))
+        work.order(SignalJob(signal=_soft_signal(work)))
 
 
 def migrate_away(work: Work) -> None:
-    """The job is sent to another machine instead of being suspended, within the vacate time."""
+    """Migrate the job instead of suspending it, within the vacate time."""
     migrate(work)
     grant_vacate(work)
 
 
 def run_vacate_hook(work: Work) -> None:
-    """The hook has a part of the vacate time for itself; what it leaves of it is the job's."""
+    """Run the vacate hook, which gets a part of the vacate time; the job gets the rest."""
     if work.state.frozen:
         continue_(work)
     grant_vacate(work)
@@ -251,7 +245,7 @@ def run_vacate_hook(work: Work) -> None:
 
 
 def order_vacate_hook(work: Work) -> None:
-    """Run the hook before the soft signal; it may be run again, with the time that it had left."""
+    """Order the hook that runs before the soft signal. It may be rerun with the time it had left."""
     state, program = work.state, hook_program(work, HookPoint.VACATE)
     times = state.deadlines
     if program is None or state.cause is None:
@@ -275,13 +269,13 @@ def _soft_signal(work: Work) -> str:
         return DEFAULT
     signal = signal_named(given)
     if signal is None:
-        work.order(Warn(about=name, text=f"{given} is not a signal; the job gets {DEFAULT}"))
+        work.order(Warn(about=name, text=f"{given} is not a signal; the job is sent {DEFAULT}"))
         return DEFAULT
     return signal
 
 
 def hard_kill(work: Work) -> None:
-    """All processes, at once; a stopped one needs not go on to die."""
+    """Kill all processes at once; a stopped process does not need to be continued first."""
     work.order(KillProcesses())
     work.update(killed=True, frozen=False, notice=None)
     kill_again_at = work.now + work.policy.killing_s(work.state.universe)
@@ -297,7 +291,7 @@ def _tell_startd(work: Work) -> None:
 
 
 def shorten_vacate_hook(work: Work, limit_s: float) -> None:
-    """The job is to have its signal though it has less time than its hook was promised."""
+    """Shorten the vacate hook: the job must get its signal even if less time is left than the hook was promised."""
     until, latest = work.state.deadlines.hook_until, work.now + limit_s * VACATE_HOOK_SHARE
     if work.state.stage is Stage.VACATE_HOOK and until is not None and until > latest:
         work.schedule(hook_until=latest)
@@ -307,7 +301,7 @@ def shorten_vacate_hook(work: Work, limit_s: float) -> None:
 
 
 def abandon(work: Work) -> None:
-    """Whatever comes of it is too late."""
+    """Abandon the work in progress; its result would come too late."""
     doing = work.state.doing
     if doing is Doing.DEFERRAL:
         work.update(doing=None)
@@ -321,7 +315,7 @@ _NO_DEADLINES: Final = Deadlines()
 
 
 def wind_up(work: Work) -> None:
-    """The job is gone; what it left behind goes as well. Only the limit of the time for finishing stays."""
+    """Clean up after the job's end: kill what it left behind. Only the time limit for finishing stays set."""
     state = work.state
     stop_clock(work)
     if state.run and work.taken[-1].source.stage not in _WITHOUT_PROCESS:
@@ -334,23 +328,23 @@ def wind_up(work: Work) -> None:
 
 
 def time_left(work: Work) -> bool:
-    """What is done after the job may take time still."""
+    """Return whether there is time left for work after the job."""
     until = work.state.deadlines.finish_until
     return until is None or work.now < until
 
 
 def run_epilog(work: Work) -> None:
-    """Owed to a prolog that was begun, even one that failed, and to a job that was started."""
+    """Run the epilog. It is owed if a prolog began, even one that failed, or if the job started."""
     run_scripts(work, SCRIPTS[Stage.EPILOG])
 
 
 def ending(work: Work) -> Ending:
-    """How the run ends, as things stand."""
+    """Return how the run ends as things stand."""
     return Ending.EXIT if work.state.cause is None else work.state.cause.ending
 
 
 def run_failure_hook(work: Work) -> None:
-    """The source of the job is told that it could not be started, and why."""
+    """Report to the job's source, through its hook, that the job could not be started, and why."""
     state, program = work.state, hook_program(work, HookPoint.FAILURE)
     assert program is not None
     ad = with_attributes(state.job_ad, exit_attributes(state, work.now))
@@ -362,7 +356,7 @@ def run_failure_hook(work: Work) -> None:
 
 
 def run_exit_hook(work: Work) -> None:
-    """Once, before output is moved; owed to a prepare hook that ran, and to a job that was started."""
+    """Run the exit hook once, before output is transferred. It is owed if a prepare hook ran or the job started."""
     work.schedule(hook_until=None)
     state, program = work.state, hook_program(work, HookPoint.EXIT)
     if program is None or not (state.hooked or state.run) or not time_left(work):
@@ -375,14 +369,14 @@ def run_exit_hook(work: Work) -> None:
 
 
 def with_attributes(ad: ClassAd, more: ClassAd) -> ClassAd:
-    """A copy of an ad with the attributes of another."""
+    """Return a copy of an ad with the attributes of another."""
     copy = ad.copy()
     copy.update(more)
     return copy
 
 
 def transfer_output(work: Work) -> None:
-    """After a hard kill by order there is no time for it."""
+    """Transfer output, unless the job was killed hard by order: then there is no time."""
     work.schedule(hook_until=None)
     due = output_due(work.state)
     if due is Output.NONE:
@@ -394,15 +388,12 @@ def transfer_output(work: Work) -> None:
     work.update(doing=Doing.OUTPUT, output=Output.ABANDONED)
 
 
-_report: Final = maker(ExitReport)
-
-
 def report_exit(work: Work) -> None:
-    """The one report of this run."""
+    """Send the only report of this run."""
     state, end = work.state, work.state.end
     work.order(
-        _report_exit(
-            report=_report(
+        ReportExit(
+            report=ExitReport(
                 ending=ending(work),
                 cause=state.cause,
                 started=state.started_at is not None,
@@ -419,7 +410,7 @@ def report_exit(work: Work) -> None:
 
 
 def remove_sandbox(work: Work) -> None:
-    """Also one that was not made as it should have been."""
+    """Remove the sandbox, including one that was only partly created."""
     work.order(RemoveSandbox())
     work.update(doing=Doing.CLEANUP, deadlines=_NO_DEADLINES)
 

@@ -48,7 +48,7 @@ _NOT_STARTED: Final[Mapping[int, int]] = {
 
 
 def failed(state: StarterState) -> int:
-    """The code of a run that is over; 0 for one that ended by itself."""
+    """Return the failure code of a finished run; 0 for one that ended by itself."""
     if state.script_failures:
         failure = state.script_failures[-1]
         before, within = _SCRIPTS[failure.point]
@@ -70,14 +70,14 @@ def failed(state: StarterState) -> int:
 
 
 def failed_text(state: StarterState, code: int) -> str:
-    """The words for a code, with the limit where one was exceeded; "" for 0."""
+    """Return the text of a code, with the limit that was exceeded if there was one; "" for 0."""
     if code == LIMIT_EXCEEDED:
         return f"{WORDS[code]}: {limit_text(state)}"
     return WORDS.get(code, "")
 
 
 def application_cause(state: StarterState) -> Cause | None:
-    """What a job of `qsub` says by its exit status: 99 that it is to be tried again, 100 that it is at fault."""
+    """Return what the exit status of a `qsub` job asks for: 99 to be rerun, 100 to be put in the error state."""
     context, end = state.launch.context, state.end
     if context is None or end is None or not isinstance(state.job_ad.cell(fold(NAME)), str):
         return None
@@ -94,7 +94,7 @@ def application_cause(state: StarterState) -> Cause | None:
 
 
 def error_reason(state: StarterState) -> str:
-    """Why the job, or its queue instance, comes into the error state, in Grid Engine's words; "" if neither does."""
+    """Return why the job or its queue instance enters the error state, in Grid Engine's words; "" if neither does."""
     if not state.script_failures:
         return state.queue_error
     failure = state.script_failures[-1]

@@ -25,31 +25,31 @@ def _expression(work: Work, name: str, wanted: bool = True) -> Verdict:
         return NO
     tree = work.policy.expressions[name].tree
     if isinstance(tree, Literal) and tree.value is (not wanted):
-        # What a constant did not bring about is shown nowhere, so the ads are not made for it.
+        # A constant of the opposite value decides nothing and appears in no record, so the ads are not built for it.
         return NO
     decision = work.decide(name)
     return Verdict(decision.holds is wanted, (decision,))
 
 
 def checkpoint_exit(work: Work) -> Verdict:
-    """The program ended with SuccessCheckpointExitCode, and there is time to move what it saved."""
+    """The program ended with SuccessCheckpointExitCode, and there is time to transfer the checkpoint."""
     end = work.state.end
     return YES if end is not None and not work.state.hard and is_checkpoint(work.state.job_ad, end) else NO
 
 
 def vacate_expired(work: Work) -> Verdict:
-    """The vacate time is over; without a limit it never is."""
+    """The vacate time is over; it never is if there is no limit."""
     until = work.state.deadlines.vacate_until
     return YES if until is not None and until <= work.now else NO
 
 
 def vacate_hook(work: Work) -> Verdict:
-    """There is a hook to be run before the soft signal."""
+    """A hook must run before the soft signal."""
     return YES if hook_program(work, HookPoint.VACATE) is not None else NO
 
 
 def failure_hook(work: Work) -> Verdict:
-    """A run that its starter could not begin, by nobody's order; and there is a hook to be told so."""
+    """The starter could not begin the run, it was not ordered to stop, and a hook reports that."""
     state = work.state
     cause = state.cause
     failed = cause is not None and cause.by is OrderedBy.STARTER and state.started_at is None

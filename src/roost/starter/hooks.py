@@ -12,13 +12,13 @@ from roost.base.records import dataclass
 from roost.classad import ClassAd
 from roost.model.starter import Cause, Ending, HookPoint, OrderedBy, StarterHold, StarterVacate
 
-#: A status from here on sends the job back to the queue instead of on hold.
+#: A status from here on requeues the job instead of holding it.
 REQUEUE_FROM: Final = 300
 
-#: JobUniverse of programs on the queue's own host that have no hooks: they are not jobs so much as helpers of it.
+#: JobUniverse of scheduler universe programs, which run on the queue's own host and have no hooks.
 SCHEDULER: Final = 7
 
-#: Attributes in what a prepare hook prints that are about the hook and do not go into the job's ad.
+#: Attributes in the output of a prepare hook that concern the hook itself and do not go into the job's ad.
 STATUS_CODE: Final = "HookStatusCode"
 STATUS_MESSAGE: Final = "HookStatusMessage"
 
@@ -30,15 +30,16 @@ class HookProgram:
     path: str
     #: As configured; only PREPARE_JOB has arguments.
     arguments: str = ""
-    #: How long it may take, s; None for ever.
+    #: Time limit, s; None for no limit.
     timeout_s: float | None = None
 
 
 def hook_keyword(*, forced: str | None, wanted: str | None, fallback: str | None, known: Container[str]) -> str:
-    """The prefix of a job's hooks in capitals, "" for none.
+    """Return the prefix of a job's hooks in capitals, "" for none.
 
     `forced` is STARTER_JOB_HOOK_KEYWORD, `wanted` the job's HookKeyword, `fallback` STARTER_DEFAULT_JOB_HOOK_KEYWORD;
-    `known` holds, in capitals, the prefixes that have any hook configured. What the job wants counts only if known.
+    `known` holds, in capitals, the prefixes that have any hook configured. The job's keyword counts only if it is
+    known.
     """
     if forced:
         return forced.upper()
@@ -51,16 +52,16 @@ def hook_keyword(*, forced: str | None, wanted: str | None, fallback: str | None
 class Prepared:
     """The result of a prepare hook."""
 
-    #: Why the job is not run; None where it is.
+    #: Why the job does not run; None if it does.
     cause: Cause | None
-    #: A text for the readers of the job's log; "" for none.
+    #: A message for the job's event log; "" for none.
     message: str
-    #: To go into the job's ad.
+    #: Attributes to merge into the job's ad.
     updates: ClassAd
 
 
 def prepared(point: HookPoint, status: int, printed: ClassAd | None) -> Prepared:
-    """What the end of a prepare hook means: 0 go on, 1 to 299 hold, more or a signal back to the queue."""
+    """Interpret the end of a prepare hook: 0 go on, 1 to 299 hold, a higher status or a signal requeue."""
     updates = ClassAd() if printed is None else printed.copy()
     code, message = updates.cell(STATUS_CODE.lower()), updates.cell(STATUS_MESSAGE.lower())
     for name in (STATUS_CODE, STATUS_MESSAGE):
@@ -70,7 +71,7 @@ def prepared(point: HookPoint, status: int, printed: ClassAd | None) -> Prepared
         status = code
     if status == 0:
         return Prepared(cause=None, message=text, updates=updates)
-    how = f"killed by signal {-status}" if status < 0 else f"ended with status {status}"
+    how = f"killed by signal {-status}" if status < 0 else f"exited with status {status}"
     why = f"Hook {point} {how}" + (f": {text}" if text else "")
     held = 0 < status < REQUEUE_FROM
     cause = Cause(
@@ -84,7 +85,7 @@ def prepared(point: HookPoint, status: int, printed: ClassAd | None) -> Prepared
 
 
 def not_run(point: HookPoint, text: str) -> Cause:
-    """What it means that a prepare hook could not be started."""
+    """Interpret the failure to start a prepare hook."""
     return Cause(
         ending=Ending.HOLD,
         code=StarterHold.HOOK_PREPARE_JOB_FAILURE,

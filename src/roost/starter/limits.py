@@ -1,13 +1,13 @@
-"""The limits of a queue instance of a Grid Engine cell on a job's run time, and on what its processes use together.
+"""The limits of a Grid Engine queue instance on a job's run time, and on the combined use of its processes.
 
-The kernel enforces the limits of single processes (`setrlimit`). What only a starter sees is enforced here, as by Grid
-Engine's execution daemon: run time since the start, suspensions included (h_rt, s_rt), and CPU time and virtual memory
-of all processes (h_cpu, s_cpu, h_vmem, s_vmem) whenever the job is measured. A job is told of a soft limit once, in all
-of its processes: SIGUSR1 for s_rt, SIGXCPU for the others. At a hard limit it is ended as its queue instance ends jobs
-(`methods`), for which it has the vacate time of the machine, and then killed, over and over until it is gone. To its
-queue that is the job's own end; ``CellFailed`` is 37.
+The kernel enforces the limits of single processes (`setrlimit`). The starter enforces the rest, as Grid Engine's
+execution daemon does: run time since the start, suspensions included (h_rt, s_rt), and CPU time and virtual memory of
+all processes (h_cpu, s_cpu, h_vmem, s_vmem) whenever the job is measured. At a soft limit all processes of the job are
+signalled once: SIGUSR1 for s_rt, SIGXCPU for the others. At a hard limit the job is ended by its queue instance's
+method (`methods`) within the machine's vacate time, and then killed repeatedly until it is gone. The queue treats that
+as the job's own end; ``CellFailed`` is 37.
 
-These rules fit no row of the transition table, for they change no state.
+These rules fit no row of the transition table because they change no state.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ if TYPE_CHECKING:
     from roost.starter.starter_state import StarterState
     from roost.starter.work import Work
 
-#: Limits that are looked at when a job is measured, hard and soft.
+#: Limits that are checked when a job is measured, hard and soft.
 _OF_USE: Final = (("h_cpu", "s_cpu"), ("h_vmem", "s_vmem"))
 _SIGNALS: Final = {"s_rt": "SIGUSR1", "s_cpu": "SIGXCPU", "s_vmem": "SIGXCPU"}
 _KIB: Final = 1024
 
 
 def limits_use(state: StarterState) -> bool:
-    """Whether what the job uses has a limit."""
+    """Return whether a limit applies to the measured use of the job."""
     context = state.launch.context
     return context is not None and any(name in context.limits for pair in _OF_USE for name in pair)
 
 
 def begin_limits(work: Work) -> None:
-    """The program has been started for the first time: its run time counts."""
+    """Start counting run time when the program first starts."""
     context = work.state.launch.context
     if context is None:
         return
@@ -49,7 +49,7 @@ def begin_limits(work: Work) -> None:
 
 
 def look_at_limits(work: Work) -> None:
-    """The job was measured."""
+    """Check the limits against a new measurement."""
     for hard, soft, used in _used(work.state):
         limits = work.state.launch.context.limits if work.state.launch.context else {}
         if hard in limits and used > limits[hard]:
@@ -78,7 +78,7 @@ def tell_soft_limit(work: Work, name: str) -> None:
 
 
 def enforce_limit(work: Work, name: str) -> None:
-    """End the job, and kill all processes once it has had its time; look again later whether they are gone."""
+    """End the job, kill all processes when its time is up, and check later whether they are gone."""
     state = work.state
     if not state.limit:
         work.update(limit=name)
@@ -93,7 +93,7 @@ def enforce_limit(work: Work, name: str) -> None:
 
 
 def limit_text(state: StarterState) -> str:
-    """The limit that a job has exceeded, with its value."""
+    """Return the limit that a job has exceeded, with its value."""
     context = state.launch.context
     assert context is not None
     unit = "bytes" if state.limit.endswith("vmem") else "s"

@@ -1,15 +1,15 @@
-"""How a queue instance of a Grid Engine cell has jobs suspended, continued and ended, and the warning before that.
+"""How a Grid Engine queue instance suspends, continues and ends jobs, and the notification before that.
 
-A queue may name a signal, or a line for a shell, in place of SIGSTOP, SIGCONT and SIGKILL. A line runs as the job's
-user in the job's directory and environment. The administrator is told how it ended, and nothing else follows: as in
-Grid Engine a job counts as suspended once its method was run. The method that ends a job is run again while the job is
-there, never twice at once. Two limits bound that: a method may take `STARTER_METHOD_TIMEOUT`, and a job may take the
-vacate time of its machine; then all of its processes are killed.
+A queue may name a signal, or a shell command line, in place of SIGSTOP, SIGCONT and SIGKILL. A command line runs as the
+job's user in the job's directory and environment. Its outcome is reported to the administrator and has no other effect:
+as in Grid Engine, a job counts as suspended once its method has run. The method that ends a job is repeated while the
+job exists, but never runs twice at once. Two limits bound it: a method may take `STARTER_METHOD_TIMEOUT`, and a job may
+take the vacate time of its machine; after that all of its processes are killed.
 
-A job of `qsub -notify` gets a signal before it is suspended or ended, and `notify` of the queue as time.
+A job of `qsub -notify` gets a signal before it is suspended or ended, and has the queue's `notify` time to react.
 
-These rules fit no row of the transition table, for they change no state. A method that was ordered and has not ended is
-part of the state, so that it is run again by a daemon that comes after one that was killed.
+These rules fit no row of the transition table because they change no state. A method that was ordered and has not ended
+is part of the state, so a restarted daemon runs it again.
 """
 
 from __future__ import annotations
@@ -31,22 +31,22 @@ if TYPE_CHECKING:
     from roost.starter.starter_state import StarterState
     from roost.starter.work import Work
 
-#: Time after which the method that ends a job is run again while the job is there, s.
+#: Interval at which the method that ends a job is repeated while the job exists, s.
 TERMINATE_AGAIN_S: Final = 2.0
 
-#: Pseudo-variables of the lines of methods.
+#: Pseudo-variables of method command lines.
 VARIABLES: Final = ("host", "ja_task_id", "job_owner", "job_id", "job_name", "queue", "job_pid", "sge_cell", "sge_root")
 _VARIABLE: Final = re.compile(r"\$([A-Za-z_]+)")
 _OF_CHECKPOINTS: Final = (Method.CHECKPOINT, Method.MIGRATE)
-#: What is not put into quotes within a line.
+#: Characters that need no quotes in a shell command line.
 _SAFE: Final = re.compile(r"[\w@%+=:,./-]*\Z", re.ASCII)
 
 
 def method_of(context: QueueContext | None, method: Method) -> str:
-    """The signal or line of a queue instance, or of a checkpointing interface; "" where it is the usual one.
+    """Return the signal or command line of a queue instance or of a checkpointing interface; "" for the default.
 
-    Where one of suspension and continuation is named, the other one is a signal as well: what a method wakes up must
-    not be kept from running by the kernel, and what stands still by a method need not be known to it.
+    If only one of suspension and continuation is configured, the other is a signal as well: processes that a method
+    continues must not be stopped by the kernel, and a method does not need to know of a suspension by method.
     """
     if context is None:
         return ""
@@ -65,12 +65,12 @@ def method_of(context: QueueContext | None, method: Method) -> str:
 
 
 def is_line(command: str) -> bool:
-    """Whether a method is a line for a shell, and not a signal."""
+    """Return whether a method is a shell command line rather than a signal."""
     return command.startswith("/")
 
 
 def unusable_method(context: QueueContext | None) -> str:
-    """Why a queue instance can start no job, in Grid Engine's words; "" if its methods are right."""
+    """Return why a queue instance cannot start any job, in Grid Engine's words; "" if its methods are valid."""
     if context is None:
         return ""
     methods = (Method.SUSPEND, Method.RESUME, Method.TERMINATE)
@@ -78,7 +78,7 @@ def unusable_method(context: QueueContext | None) -> str:
 
 
 def problem_of(name: str, command: str) -> str:
-    """What is wrong with a method, in Grid Engine's words; "" for nothing."""
+    """Return what is wrong with a method, in Grid Engine's words; "" for nothing."""
     if is_line(command):
         unknown = next((each for each in _VARIABLE.findall(command) if each not in VARIABLES), "")
         return f'{name}: unknown variable "${unknown}" in "{command}"' if unknown else ""
@@ -88,12 +88,12 @@ def problem_of(name: str, command: str) -> str:
 
 
 def _signal(text: str) -> str | None:
-    """A signal as a queue names it: with SIG, in any case, or by its number."""
+    """Return a signal as a queue names it: with SIG, in any case, or by number."""
     return signal_named(text) if text.isdecimal() or text.casefold().startswith("sig") else None
 
 
 def expanded_line(line: str, values: Mapping[str, str]) -> str:
-    """A line with its pseudo-variables replaced; a value is never more than a part of one word of the shell."""
+    """Return a line with its pseudo-variables replaced; a value never becomes more than part of one shell word."""
 
     def value(found: re.Match[str]) -> str:
         text = values.get(found[1], found[0])
@@ -106,9 +106,9 @@ def expanded_line(line: str, values: Mapping[str, str]) -> str:
 
 
 def stop_processes(work: Work) -> None:
-    """The job is to stand still: it is warned first if it wants that."""
+    """Suspend the job, after notifying it if it asks for that."""
     if work.state.terminating:
-        # It is let go on so that it can end.
+        # The job is continued so that it can end.
         return
     if not _warned(work, Method.SUSPEND):
         _stop(work)
@@ -123,7 +123,7 @@ def _stop(work: Work) -> None:
 
 
 def continue_processes(work: Work) -> None:
-    """The job may go on, and what it was warned of does not come."""
+    """Continue the job, and cancel a suspension that it was notified of."""
     if work.state.notice is Method.SUSPEND:
         work.update(notice=None)
         work.schedule(method_at=None)
@@ -138,25 +138,25 @@ def continue_processes(work: Work) -> None:
 
 
 def ends_as_its_queue_does(state: StarterState) -> bool:
-    """Whether a job that has to end is ended as its queue instance ends jobs, and not by its own KillSig."""
+    """Return whether the queue instance's method ends the job, instead of the job's own KillSig."""
     context = state.launch.context
     return context is not None and (bool(context.terminate_method) or _is_of_qsub(state))
 
 
 def has_last_word(state: StarterState) -> bool:
-    """Whether a job can do something before it is killed: it is warned, or a method ends it."""
+    """Return whether a job can still act before it is killed: it is notified, or a method ends it."""
     context = state.launch.context
     return context is not None and bool(context.terminate_method or _warning(state, Method.TERMINATE))
 
 
 def begin_termination(work: Work) -> None:
-    """The job has to end: it is warned first if it wants that."""
+    """End the job, after notifying it if it asks for that."""
     state = work.state
     if state.terminating:
         return
     work.update(terminating=True)
     if state.frozen and has_last_word(state):
-        # A job that stands still hears nothing.
+        # A suspended job receives no signal.
         continue_processes(work)
     if not _warned(work, Method.TERMINATE):
         _terminate(work)
@@ -179,7 +179,7 @@ def _is_of_qsub(state: StarterState) -> bool:
 
 
 def _warning(state: StarterState, of: Method) -> str:
-    """The signal by which a job is warned; "" if it is not."""
+    """Return the signal that notifies a job; "" if it is not notified."""
     context = state.launch.context
     if context is None or context.notify_s <= 0 or state.job_ad.cell(fold(NOTIFY)) is not True:
         return ""
@@ -187,7 +187,7 @@ def _warning(state: StarterState, of: Method) -> str:
 
 
 def _warned(work: Work, of: Method) -> bool:
-    """Warn the job if it is to be; whether it has time now."""
+    """Notify the job if it asks for that, and return whether it now has time to react."""
     signal, context = _warning(work.state, of), work.state.launch.context
     if not signal or context is None:
         return False
@@ -198,7 +198,7 @@ def _warned(work: Work, of: Method) -> bool:
 
 
 def run_method(work: Work, method: Method, command: str) -> None:
-    """Order a method; it is under way until its end is told."""
+    """Order a method; it is in progress until its end is reported."""
     if method not in work.state.methods:
         work.update(methods=(*work.state.methods, method))
     signal = None if is_line(command) or method in _OF_CHECKPOINTS else _signal(command)
@@ -206,7 +206,7 @@ def run_method(work: Work, method: Method, command: str) -> None:
 
 
 def method_due(work: Work) -> None:
-    """What the job was warned of happens now, or the method that ends it is run again."""
+    """Carry out what the job was notified of, or repeat the method that ends it."""
     state = work.state
     work.update(notice=None)
     work.schedule(method_at=None)
@@ -220,7 +220,7 @@ def method_due(work: Work) -> None:
 
 
 def method_ended(work: Work, event: MethodEnded) -> bool:
-    """Whatever came of it, nothing else follows."""
+    """Note the end of a method. Its result has no further effect."""
     if event.method not in work.state.methods:
         return False
     work.update(methods=tuple(each for each in work.state.methods if each is not event.method))
@@ -230,7 +230,7 @@ def method_ended(work: Work, event: MethodEnded) -> bool:
 
 
 def methods_again(work: Work) -> None:
-    """A daemon goes on for one that was killed: what had not ended begins again."""
+    """Start the unfinished methods again after a restart."""
     state = work.state
     for method in state.methods if state.process else ():
         command = method_of(state.launch.context, method)

@@ -1,8 +1,8 @@
 """The policy of a starter, and how its expressions are evaluated.
 
 MY is the starter's own ad (`starter_ad`), TARGET the job's ad as it was started: a name without either is looked up in
-the starter's ad first. A boolean is taken as it is, a number is TRUE unless it is 0; anything else has no truth and
-means what the expression's default says: no eviction, a soft one, no hard kill.
+the starter's ad first. A boolean stands for itself, and a number is TRUE unless it is 0. Any other value has no truth
+value and takes the expression's default: no eviction, a soft one, no hard kill.
 
 All evaluations of a step see the same instant, and draw the same numbers again (`roost.policy.decision`).
 """
@@ -19,7 +19,7 @@ from roost.classad.values import fold
 from roost.classad.world import World
 from roost.model.starter import HookPoint
 from roost.policy.catalogue import KNOB_POLICIES
-from roost.policy.decision import Decision, StepWorld, decision
+from roost.policy.decision import Decision, StepWorld
 from roost.starter.hooks import HookProgram
 from roost.starter.limits import limits_use
 from roost.starter.starter_ad import starter_ad
@@ -30,10 +30,10 @@ EVICT: Final = "STARTER_EVICT"
 WANT_VACATE: Final = "STARTER_WANT_VACATE"
 KILL: Final = "STARTER_KILL"
 
-#: The expressions, and what each means where it has no truth.
+#: The expressions, and what each means if its value has no truth value.
 OTHERWISE: Final[Mapping[str, bool]] = {EVICT: False, WANT_VACATE: True, KILL: False}
 
-#: Universes whose jobs the expressions are not for: standard and PVM.
+#: Universes to which the expressions do not apply: standard and PVM.
 EXEMPT_UNIVERSES: Final = frozenset((1, 4))
 
 #: Universe of virtual machines.
@@ -61,7 +61,7 @@ class StarterPolicy:
     #: STARTER_INITIAL_UPDATE_INTERVAL and STARTER_UPDATE_INTERVAL, s.
     initial_update_s: float = 8.0
     update_interval_s: float = 300.0
-    #: KILLING_TIMEOUT and VM_KILLING_TIMEOUT, s: a hard kill is repeated after it.
+    #: KILLING_TIMEOUT and VM_KILLING_TIMEOUT, s: the interval at which a hard kill is repeated.
     killing_timeout_s: float = 30.0
     vm_killing_timeout_s: float = 60.0
     #: STARTER_METHOD_TIMEOUT, s.
@@ -74,19 +74,19 @@ class StarterPolicy:
     #: ``[user@]path arguments`` of programs run before and after each job; "" for none.
     prolog: str = ""
     epilog: str = ""
-    #: Seconds east of UTC of the machine's zone.
+    #: UTC offset of the machine's time zone, seconds east.
     zone_offset_s: int = 0
-    #: What random() in expressions is computed from, beside instant and slot.
+    #: Seed of random() in expressions, combined with instant and slot.
     chance_seed: str = ""
-    #: Home directories and user maps that expressions may ask for; None for neither.
+    #: Home directories and user maps available to expressions; None for neither.
     lookups: World | None = field(default=None, repr=False)
 
     @classmethod
     def of(cls, expressions: Mapping[str, str | Expr], /, **settings: object) -> Self:
-        """A policy from names of knobs, in any case, and texts; what is not named has its default.
+        """Build a policy from knob names, in any case, and texts; a knob that is not named has its default.
 
         A text that is not an expression becomes one that is always ERROR, and means what ERROR means. Raises KeyError
-        for a name that is none of a starter's expressions.
+        for a name that is not one of the starter's expressions.
         """
         made = _defaults()
         for name, given in expressions.items():
@@ -97,7 +97,9 @@ class StarterPolicy:
         return cls(expressions=made, **settings)  # type: ignore[arg-type]
 
     def watched(self, state: StarterState) -> bool:
-        """Whether polling is of use: a limit is on what the job uses, or the expression that counts can change."""
+        """Whether polling can change anything: a limit applies to the job's use, or the expression that counts can
+        change.
+        """
         if state.process and limits_use(state):
             return True
         match state.state:
@@ -123,7 +125,7 @@ def _readable(given: str | Expr) -> Expr:
         return _UNREADABLE
 
 
-class Inputs:
+class StarterInputs:
     """Evaluates the expressions of a starter in one state, at one instant."""
 
     __slots__ = ("_decided", "_my", "_world", "now", "policy", "state")
@@ -138,18 +140,18 @@ class Inputs:
 
     @property
     def my(self) -> ClassAd:
-        """The starter's ad. Made when it is asked for: few jobs bring expressions that ask."""
+        """The starter's ad. Built on first use, since few jobs have expressions that refer to it."""
         if self._my is None:
             self._my = starter_ad(self.state, self.now)
         return self._my
 
     def decide(self, name: str) -> Decision:
-        """The value of one of the expressions; the same one however often it is asked for."""
+        """The value of one of the expressions; evaluated at most once."""
         found = self._decided.get(name)
         if found is None:
             expression, job_ad = self.policy.expressions[name], self.state.job_ad
             value = evaluate(expression, self.my, job_ad, self._world.again())
-            found = decision(
+            found = Decision(
                 name=name,
                 value=value,
                 formula=expression,

@@ -1,6 +1,6 @@
-"""What a job in a queue instance of a Grid Engine cell finds in its environment, by Grid Engine's names.
+"""The environment of a job in a Grid Engine queue instance, under Grid Engine's names.
 
-Values that say where the job was submitted from give way to what the submission says itself, as `qsub` does.
+Values that describe where the job was submitted from yield to what the submission sets itself, as with `qsub`.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from roost.classad import ClassAd
 from roost.model.cell_requests import CHECKPOINTED
 from roost.model.queue_context import QueueContext
 
-#: PATH of a job whose submission has none, after its TMPDIR and Grid Engine's commands.
+#: PATH of a job whose submission sets none, after its TMPDIR and Grid Engine's commands.
 PATH: Final = "/usr/local/bin:/bin:/usr/bin"
 UNDEFINED: Final = "undefined"
 _TASKS: Final = re.compile(r"(\d+)-(\d+):(\d+)")
 
 
 class Task(NamedTuple):
-    """A task of an array: its number, and the first, the last and the step of the array's."""
+    """A task of an array: its number, and the array's first, last and step."""
 
     number: str
     first: str
@@ -32,7 +32,7 @@ _NONE: Final = Task(UNDEFINED, UNDEFINED, UNDEFINED, UNDEFINED)
 
 
 def task_of(job_ad: ClassAd) -> Task:
-    """The task that a job is: of `qsub -t`, or one of several jobs of a cluster; `undefined` for any other."""
+    """The array task of a job: of `qsub -t`, or one of several jobs of a cluster; `undefined` for any other job."""
     number, tasks = job_ad.eval("CellTaskNumber"), _TASKS.fullmatch(_text(job_ad, "CellTasks"))
     if isinstance(number, int) and tasks:
         return Task(str(number), *tasks.groups())
@@ -43,7 +43,7 @@ def task_of(job_ad: ClassAd) -> Task:
 
 
 def cell_path(tmpdir: object, told: Mapping[str, str]) -> str:
-    """PATH of a job whose submission has none. A launcher looks for `qrsh` there first, so the pool's own is found."""
+    """PATH of a job whose submission sets none. Launchers look for `qrsh` there first, so they find the pool's own."""
     return ":".join(filter(None, (str(tmpdir), told.get("SGE_BINARY_PATH", ""), PATH)))
 
 
@@ -54,7 +54,7 @@ def tmpdir_name(job_ad: ClassAd, context: QueueContext) -> str:
 
 
 def submission_environment(job_ad: ClassAd) -> dict[str, str]:
-    """Where the job was submitted from, as far as its ad says."""
+    """Where the job was submitted from, as recorded in its ad."""
     found = {
         "SGE_O_LOGNAME": _text(job_ad, "Owner"),
         "SGE_O_WORKDIR": _text(job_ad, "Iwd"),
@@ -64,7 +64,7 @@ def submission_environment(job_ad: ClassAd) -> dict[str, str]:
 
 
 def queue_environment(job_ad: ClassAd, context: QueueContext, values: Mapping[str, str]) -> dict[str, str]:
-    """What the job is told of itself and its queue instance; `values` are its pseudo-variables (`scripts`)."""
+    """The variables that describe a job and its queue instance; `values` are the pseudo-variables (`scripts`)."""
     task, starts = task_of(job_ad), job_ad.eval("NumJobStarts")
     return {
         "ENVIRONMENT": "BATCH",
@@ -88,7 +88,7 @@ def queue_environment(job_ad: ClassAd, context: QueueContext, values: Mapping[st
 
 
 def is_restored(job_ad: ClassAd, context: QueueContext) -> bool:
-    """Whether a job was saved in an earlier run by commands of its checkpointing interface."""
+    """Whether commands of the checkpointing interface saved the job in an earlier run."""
     interface = context.checkpoint
     return interface is not None and interface.has_commands and isinstance(job_ad.eval(CHECKPOINTED), int)
 
@@ -98,7 +98,7 @@ def _restarted(job_ad: ClassAd, context: QueueContext) -> str:
 
 
 def checkpoint_environment(context: QueueContext) -> dict[str, str]:
-    """What a job is told of its checkpointing interface."""
+    """The variables that describe the job's checkpointing interface."""
     interface = context.checkpoint
     return {} if interface is None else {"SGE_CKPT_ENV": interface.name, "SGE_CKPT_DIR": interface.directory}
 

@@ -1,10 +1,10 @@
-"""Which event means something in which pair, as a table; and the functions that handle them.
+"""Which events are handled in which pairs of state and stage, as a table; and the functions that handle them.
 
-For each kind of event: the pairs in which it is handled, and those in which it cannot be: a result of work that was not
-ordered yet. Everywhere else it is late, and ignored. A handler may still find that an event means nothing: it is about
-a start of the job before the present one, or a timer that was set anew.
+Each kind of event has the pairs in which it is handled, and those in which it is impossible because it would be the
+result of work that was not ordered yet. In any other pair it is late, and ignored. A handler may still find that an
+event has no effect: it belongs to an earlier start of the job, or to a timer that was set again since.
 
-Handlers write down what an event means and raise triggers; they change neither state nor stage.
+Handlers record what an event means and raise triggers; they change neither state nor stage.
 """
 
 from __future__ import annotations
@@ -47,18 +47,18 @@ from roost.starter.work import Work
 
 Handler = Callable[[Work, Any], bool]
 
-#: Part of KILLING_TIMEOUT after which a starter that was told to kill hard does nothing more for its job, so that its
-#: report is out before the startd kills the starter itself.
+#: The fraction of KILLING_TIMEOUT after which a starter that was ordered to kill hard stops working for its job, so
+#: that its report is sent before the startd kills the starter itself.
 FINISH_SHARE: Final = 0.8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reception:
-    """How one kind of event is received."""
+    """How one kind of event is handled."""
 
     handler: Handler
     handled_in: frozenset[Pair]
-    #: Pairs in which it cannot happen.
+    #: Pairs in which it is impossible.
     impossible_in: frozenset[Pair] = frozenset()
 
 
@@ -66,21 +66,23 @@ class Reception:
 
 
 def suspend_ordered(work: Work, event: ev.SuspendOrdered) -> bool:
-    """Before the program runs the order is remembered until it would."""
+    """Suspend the job. Before the program runs, the order is only remembered."""
     work.update(suspend_wanted=True)
     work.fire(On.SUSPEND_ORDER)
     return True
 
 
 def continue_ordered(work: Work, event: ev.ContinueOrdered) -> bool:
-    """An order to suspend that was remembered is forgotten."""
+    """Continue the job, or forget a remembered order to suspend it."""
     work.update(suspend_wanted=False)
     work.fire(On.CONTINUE_ORDER)
     return True
 
 
 def soft_kill_ordered(work: Work, event: ev.SoftKillOrdered) -> bool:
-    """A job that is on its way out gets no second signal, but may get a weightier cause and less time."""
+    """Kill the job softly. A job that is already leaving gets no second signal, but its cause may be escalated and its
+    time shortened.
+    """
     state = work.state
     work.update(cause=weightier(state.cause, event.cause))
     work.retirement_s = event.retirement_s
@@ -94,9 +96,9 @@ def soft_kill_ordered(work: Work, event: ev.SoftKillOrdered) -> bool:
 
 
 def hard_kill_ordered(work: Work, event: ev.HardKillOrdered) -> bool:
-    """The slot waits: what is still to be done for the job has a time limit from now on.
+    """Kill the job hard. The slot waits, so all work that remains for the job gets a time limit.
 
-    A job that has come to its own end is evicted after all if its output is still to be moved.
+    A job that ended by itself is evicted after all if its output has not been transferred yet.
     """
     state = work.state
     if state.state is not State.FINISHING or _loses_output(work):
@@ -114,7 +116,7 @@ def _loses_output(work: Work) -> bool:
 
 
 def checkpoint_ordered(work: Work, event: ev.CheckpointOrdered) -> bool:
-    """Only a job that says WantCheckpointSignal can do that when asked."""
+    """Ask for a checkpoint, if the job sets WantCheckpointSignal."""
     if work.inputs.of_job("WantCheckpointSignal") is not True:
         return False
     signal = next(
@@ -126,7 +128,7 @@ def checkpoint_ordered(work: Work, event: ev.CheckpointOrdered) -> bool:
 
 
 def reconfigured(work: Work, event: ev.Reconfigured) -> bool:
-    """The expressions may mean something else now."""
+    """Evaluate the policy again: the expressions may have changed."""
     work.fire(On.POLL)
     return True
 
@@ -135,7 +137,7 @@ def reconfigured(work: Work, event: ev.Reconfigured) -> bool:
 
 
 def sandbox_made(work: Work, event: ev.SandboxMade) -> bool:
-    """A queue instance whose methods mean nothing starts no job, whichever it is."""
+    """Go on once the sandbox exists. A queue instance with invalid methods starts no job."""
     unusable = unusable_method(work.state.launch.context)
     if not unusable:
         return work_done(work, event)
@@ -144,14 +146,14 @@ def sandbox_made(work: Work, event: ev.SandboxMade) -> bool:
 
 
 def job_started(work: Work, event: ev.JobStarted) -> bool:
-    """Reports on its use begin with the first start."""
+    """Note that the program runs. Usage reports begin with the first start."""
     state = work.state
     if event.run != state.run or not state.process or state.pid is not None:
         return False
     work.update(pid=event.pid, running_since=work.now)
     if state.started_at is None:
         work.update(started_at=work.now)
-        # A queue that was told that the job waits for its time is told at once that it runs.
+        # A queue that was told that the job waits for its start time hears at once that it runs.
         waited = state.deadlines.deferred_until is not None
         work.schedule(update_at=work.now + (0 if waited else work.policy.initial_update_s), deferred_until=None)
         begin_limits(work)
@@ -161,7 +163,7 @@ def job_started(work: Work, event: ev.JobStarted) -> bool:
 
 
 def job_not_started(work: Work, event: ev.JobNotStarted) -> bool:
-    """The job goes on hold, unless it is the machine's fault."""
+    """Put the job on hold, or requeue it if the machine is at fault."""
     if event.run != work.state.run or not work.state.process:
         return False
     text = f"The job could not be started: {event.text}"
@@ -176,7 +178,9 @@ def job_not_started(work: Work, event: ev.JobNotStarted) -> bool:
 
 
 def job_ended(work: Work, event: ev.JobEnded) -> bool:
-    """An end is not the job's own if it was not seen, or if the machine lacked something it should have, or memory."""
+    """Note the job's end. It is not the job's own end if it was not observed, or if the machine lacked something it
+    should have, or memory.
+    """
     if event.run != work.state.run or not work.state.process:
         return False
     if work.state.started_at is None:
@@ -190,7 +194,7 @@ def job_ended(work: Work, event: ev.JobEnded) -> bool:
         lost = requeued(StarterVacate.STARTER_ERROR, "The end of the job was not seen")
         work.update(cause=weightier(work.state.cause, lost))
     elif event.missing:
-        failed = requeued(StarterVacate.SCRATCH_DIRECTORY, f"The job ended badly, and {event.missing}")
+        failed = requeued(StarterVacate.SCRATCH_DIRECTORY, f"The job failed, and {event.missing}")
         work.update(cause=weightier(work.state.cause, failed))
     said = application_cause(work.state)
     if said is not None:
@@ -203,7 +207,7 @@ def job_ended(work: Work, event: ev.JobEnded) -> bool:
 
 
 def method_over(work: Work, event: ev.MethodEnded) -> bool:
-    """One that has saved the job is told to the queue at once."""
+    """Note the end of a method. One that has saved the job is reported to the queue at once."""
     if not method_ended(work, event):
         return False
     if note_saved(work, event):
@@ -212,7 +216,7 @@ def method_over(work: Work, event: ev.MethodEnded) -> bool:
 
 
 def soft_kill_failed(work: Work, event: ev.SoftKillFailed) -> bool:
-    """Nothing is left but the hard kill."""
+    """Kill the job hard, because the soft signal could not be delivered."""
     if event.run != work.state.run:
         return False
     work.fire(On.SIGNAL_FAILED)
@@ -220,7 +224,7 @@ def soft_kill_failed(work: Work, event: ev.SoftKillFailed) -> bool:
 
 
 def usage_sampled(work: Work, event: ev.UsageSampled) -> bool:
-    """Sizes are the largest so far; everything else is as it is now."""
+    """Record a sample. Sizes are maxima; all other values are current."""
     if event.run != work.state.run or not work.state.process:
         return False
     before, usage = work.state.usage, event.usage
@@ -242,7 +246,7 @@ def usage_sampled(work: Work, event: ev.UsageSampled) -> bool:
 
 
 def _memory_used(before: Usage | None, sample: Usage, largest: Usage) -> float:
-    """Virtual memory times CPU time since the last sample, GiB s; the last one of all comes without processes."""
+    """Virtual memory times CPU time since the last sample, GiB s; the final sample has no processes."""
     cpu_s = sample.user_cpu_s + sample.system_cpu_s
     if before is not None:
         cpu_s -= before.user_cpu_s + before.system_cpu_s
@@ -251,7 +255,7 @@ def _memory_used(before: Usage | None, sample: Usage, largest: Usage) -> float:
 
 
 def checkpoint_transferred(work: Work, event: ev.CheckpointTransferred) -> bool:
-    """The state counts as saved."""
+    """Count the checkpoint as saved."""
     if event.run != work.state.run:
         return False
     count_checkpoint(work)
@@ -259,7 +263,7 @@ def checkpoint_transferred(work: Work, event: ev.CheckpointTransferred) -> bool:
 
 
 def checkpoint_failed(work: Work, event: ev.CheckpointFailed) -> bool:
-    """The job goes on hold, unless it was being evicted: then it goes back to where it was saved last."""
+    """Put the job on hold. A job that was being evicted instead goes back to its last checkpoint."""
     if event.run != work.state.run:
         return False
     if work.state.cause is not None:
@@ -274,7 +278,7 @@ def checkpoint_failed(work: Work, event: ev.CheckpointFailed) -> bool:
 
 
 def timer_fired(work: Work, event: ev.StarterTimerFired) -> bool:
-    """One that has been set anew since, or cancelled, means nothing."""
+    """Handle a timer, unless it was set again or cancelled since."""
     if not timer_is_due(work, event.timer):
         return False
     match event.timer:
@@ -311,25 +315,25 @@ def timer_fired(work: Work, event: ev.StarterTimerFired) -> bool:
 
 
 def output_transferred(work: Work, event: ev.OutputTransferred) -> bool:
-    """It is where `output_due` said."""
+    """Note that the output is where `output_due` said."""
     work.update(output=output_due(work.state))
     return work_done(work, event)
 
 
 def output_failed(work: Work, event: ev.OutputFailed) -> bool:
-    """A job that came to its own end goes on hold; for another it is only lost work, which its user hears of."""
+    """Put a job that ended by itself on hold; for any other job, only work is lost, which is reported to its user."""
     cause = work.state.cause
     if cause is None:
         work.update(cause=held(event.code, event.subcode, event.text))
     else:
-        work.update(cause=replace(cause, text=f"{cause.text}; its files could not be kept: {event.text}"))
-        work.order(Warn(about="TransferOutput", text=f"output was not kept: {event.text}"))
+        work.update(cause=replace(cause, text=f"{cause.text}; its files could not be saved: {event.text}"))
+        work.order(Warn(about="TransferOutput", text=f"output was not saved: {event.text}"))
     work.update(output=Output.FAILED)
     return work_done(work, event)
 
 
 def sandbox_removed(work: Work, event: ev.SandboxRemoved) -> bool:
-    """What could not be removed is for the machine's administrator."""
+    """Note the removal of the sandbox. What could not be removed is reported to the machine's administrator."""
     if event.text:
         work.order(Warn(about="EXECUTE", text=f"the scratch directory is still there: {event.text}"))
     return work_done(work, event)
@@ -347,7 +351,7 @@ def _before(first: Pair) -> frozenset[Pair]:
 
 
 def _result(handler: Handler, *pairs: Pair) -> Reception:
-    """Of work that is ordered on entering the first of the pairs."""
+    """The reception of a result of work that is ordered on entering the first of the pairs."""
     return Reception(handler=handler, handled_in=frozenset(pairs), impossible_in=_before(pairs[0]))
 
 

@@ -1,17 +1,17 @@
-"""A starter after its own death: which orders have to be given again.
+"""Resuming a starter after a restart: which effects must be repeated.
 
-The state is the one that was last written (`persisted`). Work that the starter waited for begins again, since its
-result is unknown: a transfer, a hook or a prolog may so happen twice. The job itself outlives its starter, with the
-process that watches it, which keeps its end until it is asked; so the start of the job is ordered again only where it
-was not seen, under the same number, and the daemon that carries it out knows whether that start happened. All processes
-are stopped, resumed or killed again as the state requires.
+The state is the one last written (`persisted`). Work in progress is started again because its result is unknown, so a
+transfer, a hook or a prolog may run twice. The job itself outlives its starter, together with its shepherd, which keeps
+the job's end until it is asked for. The start of the job is therefore repeated only if it was not observed, with the
+same number, and the daemon that carries it out knows whether that start happened. All processes are stopped, resumed or
+killed again as the state requires.
 
-A method of the queue instance that had ended is not run again; one whose end was not seen is.
+A method of the queue instance that had ended is not run again; one whose end was not observed is.
 
-The signal that ends a job softly is not sent twice, for many programs take the second as an order to give up at once.
-Where the first was lost the vacate timer brings the job to an end.
+The signal of a soft kill is not sent twice, because many programs take a second one as an order to give up at once. If
+the first was lost, the vacate timer ends the job.
 
-A report that may have been sent is sent again; it is the same one.
+A report that may have been sent is sent again, unchanged.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from roost.model.starter_effects import (
     KillProcesses,
     MakeSandbox,
     Quit,
-    SetTimer,
+    SetStarterTimer,
     StarterEffect,
     StartJob,
     SuspendProcesses,
@@ -44,7 +44,7 @@ from roost.starter.entries import (
     transfer_input,
     transfer_output,
 )
-from roost.starter.machine import Step, arm_poll, settle
+from roost.starter.machine import StarterStep, arm_poll, settle
 from roost.starter.methods import method_of, methods_again
 from roost.starter.policy_inputs import StarterPolicy
 from roost.starter.starter_state import StarterState
@@ -53,12 +53,12 @@ from roost.starter.validation import check
 from roost.starter.work import Work, deadlines
 
 
-def resume(state: StarterState, now: float, policy: StarterPolicy) -> Step:
-    """The starter as it goes on, and its orders. What has become of the job meanwhile is told to it afterwards."""
+def resume(state: StarterState, now: float, policy: StarterPolicy) -> StarterStep:
+    """Return the resumed starter and its effects. What has happened to the job meanwhile arrives as later events."""
     work = Work(state, policy, now)
     if state.doing is not None:
         if state.run and not state.process:
-            # Whatever the job left behind may not have been killed.
+            # What the job left behind may not have been killed yet.
             work.order(KillProcesses())
         work.update(doing=None)
         _AGAIN[state.stage](work)
@@ -71,8 +71,8 @@ def resume(state: StarterState, now: float, policy: StarterPolicy) -> Step:
         _go_on_with_job(work)
     arm_poll(work)
     check(state, work.state, work.taken)
-    timers = [SetTimer(timer=timer, at=at) for timer, at in deadlines(work.state.deadlines) if at is not None]
-    return Step(state=work.state, effects=(*work.effects, *timers), transitions=tuple(work.taken))
+    timers = [SetStarterTimer(timer=timer, at=at) for timer, at in deadlines(work.state.deadlines) if at is not None]
+    return StarterStep(state=work.state, effects=(*work.effects, *timers), transitions=tuple(work.taken))
 
 
 def _go_on_with_job(work: Work) -> None:
@@ -103,7 +103,7 @@ def _clean_up(work: Work) -> None:
     remove_sandbox(work)
 
 
-#: Stage to what begins its work again.
+#: The function that restarts the work of each stage.
 _AGAIN: Final[Mapping[Stage, Callable[[Work], None]]] = {
     Stage.SANDBOX: _make_sandbox,
     Stage.EARLY_HOOK: lambda work: prepare_by_hook(work, HookPoint.PREPARE_EARLY),

@@ -1,9 +1,10 @@
-"""Prolog and epilog: what their status means, what their command may name, what reaches one that runs as another user.
+"""Prolog and epilog: what their exit status means, what their command may refer to, and which variables reach a script
+that runs as another user.
 
-They are Grid Engine's: programs of the slot's owner, run before and after each job with the job's environment. What a
-status means is Grid Engine's too: 0 go on, 99 the job is to be tried again, 100 the job is at fault and is held,
-anything else the machine is at fault: the job goes back and its slot takes no other until an administrator has checked
-it.
+They work as in Grid Engine: programs of the slot's owner, run before and after each job with the job's environment.
+Exit statuses also have Grid Engine's meaning: 0 to go on, 99 to rerun the job, 100 to hold the job because it is at
+fault. Any other status means that the machine is at fault: the job is requeued and its slot accepts no other job until
+an administrator has checked it.
 """
 
 from __future__ import annotations
@@ -15,11 +16,11 @@ from typing import Final
 from roost.model.starter import Cause, Ending, OrderedBy, ScriptPoint, StarterHold, StarterVacate
 from roost.starter.starter_state import StarterState
 
-#: Try the job again; the job is at fault.
+#: Rerun the job; the job is at fault.
 AGAIN: Final = 99
 AT_FAULT: Final = 100
 
-#: What a command may name with a $ before it, and what that is.
+#: Pseudo-variables of a command (written with a $), and their meaning.
 PSEUDO_VARIABLES: Final[Mapping[str, str]] = {
     "host": "the machine",
     "queue": "the slot, without the machine",
@@ -35,7 +36,7 @@ PSEUDO_VARIABLES: Final[Mapping[str, str]] = {
 }
 
 _PSEUDO: Final = re.compile(r"\$([a-z_]+)")
-#: Names of variables that change how programs run, which a job's user must not choose for programs of other users.
+#: Variables that change how programs run, which a job's user must not set for programs of other users.
 _SEDUCTIVE: Final = re.compile(
     r"""(LD_.*|DYLD_.*|_RLD.*|LIBPATH|SHLIB_PATH|GCONV_PATH|LOCPATH|NLSPATH|HOSTALIASES|LOCALDOMAIN|RES_OPTIONS
         |IFS|ENV|BASH_.*|BASHOPTS|SHELLOPTS|CDPATH|GLOBIGNORE|PS4|PROMPT_COMMAND
@@ -48,7 +49,7 @@ _SEDUCTIVE: Final = re.compile(
 
 
 def queue_script(state: StarterState, point: ScriptPoint) -> str:
-    """The command that a job's queue instance has for a script; "" for none."""
+    """The command of a script of the job's queue instance; "" for none."""
     context = state.launch.context
     if context is None:
         return ""
@@ -68,14 +69,16 @@ def queue_script(state: StarterState, point: ScriptPoint) -> str:
 
 
 def breaks_slot(status: int | None) -> bool:
-    """Whether the slot is to take no more jobs."""
+    """Whether the slot must accept no more jobs."""
     return status not in (0, AGAIN, AT_FAULT)
 
 
 def script_cause(point: ScriptPoint, status: int | None) -> Cause | None:
-    """What becomes of the job; None for nothing else than without the script. A status of None: it could not be run."""
+    """The cause that a script's end gives the job; None if it changes nothing. A status of None: the script could not
+    be run.
+    """
     if status == 0 or (point is ScriptPoint.PE_STOP and breaks_slot(status)):
-        # A job whose parallel environment cannot be stopped is done, as in Grid Engine 8.1.9.
+        # A job whose parallel environment cannot be stopped counts as done, as in Grid Engine 8.1.9.
         return None
     before = point in (ScriptPoint.PROLOG, ScriptPoint.PE_START)
     if status == AT_FAULT:
@@ -93,16 +96,18 @@ def _how(status: int | None) -> str:
         return "could not be run"
     if status == AGAIN:
         return f"wants the job to be tried again (status {AGAIN})"
-    return f"ended with status {status}" if status >= 0 else f"was killed by signal {-status}"
+    return f"exited with status {status}" if status >= 0 else f"was killed by signal {-status}"
 
 
 def expanded(words: tuple[str, ...], values: Mapping[str, str]) -> tuple[str, ...]:
-    """Words of a command with its pseudo-variables replaced. A value never becomes more than a part of its word."""
+    """Words of a command with its pseudo-variables replaced. A value never becomes more than part of its word."""
     return tuple(_PSEUDO.sub(lambda found: values.get(found[1], found[0]), word) for word in words)
 
 
 def script_environment(values: Mapping[str, str], job_status: int | None = None) -> dict[str, str]:
-    """What Grid Engine calls some of them in the environment. `job_status`: of the job's program, for an epilog."""
+    """The pseudo-variables that Grid Engine puts in the environment. `job_status`: exit status of the job, for an
+    epilog.
+    """
     told = {
         "JOB_ID": values["job_id"],
         "SGE_TASK_ID": values["ja_task_id"],
@@ -117,9 +122,9 @@ def script_environment(values: Mapping[str, str], job_status: int | None = None)
 
 
 def for_somebody_else(environment: Mapping[str, str]) -> dict[str, str]:
-    """What of a job's environment reaches a program that runs as another user than the job's.
+    """The variables of a job's environment that reach a program that runs as another user.
 
-    The variables that name the home directory are left out, too: programs read their settings there. The daemon sets
-    them anew.
+    The variables that name the home directory are left out, because programs read their settings there. The daemon sets
+    them itself.
     """
     return {name: value for name, value in environment.items() if not _SEDUCTIVE.match(name)}

@@ -1,4 +1,4 @@
-"""The signal that a job's ad asks for as its soft kill."""
+"""The signal that a job's ad requests for its soft kill."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ __all__ = ["DEFAULT", "NAMES", "signal_named", "soft_kill_attribute"]
 
 DEFAULT: Final = "SIGTERM"
 
-#: The attribute that says how a job wants to be told that it has to end; where it is missing, KillSig does.
+#: For each kind of soft kill, the attribute that names its signal; KillSig is the default.
 _ATTRIBUTES: Final = {Ending.REMOVE: "RemoveKillSig", Ending.HOLD: "HoldKillSig"}
 
 
 def soft_kill_attribute(job_ad: ClassAd, ending: Ending) -> str:
-    """The attribute that names the signal of a soft kill of that kind."""
+    """The attribute that names the signal of a kind of soft kill."""
     special = _ATTRIBUTES.get(ending)
     return special if special is not None and special in job_ad else "KillSig"

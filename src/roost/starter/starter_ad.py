@@ -1,8 +1,8 @@
 """What a starter knows of its job, as attributes.
 
-`starter_ad` is MY to the starter's expressions, with the job's ad as TARGET. What the starter measures is UNDEFINED in
-it until the first sample rather than missing: a job's ad has an ImageSize of its own, from when it was submitted, and
-that would be found instead.
+`starter_ad` is MY in the starter's expressions; TARGET is the job's ad. Attributes that the starter measures are
+UNDEFINED until the first sample rather than missing. Otherwise a lookup would find the job ad's own ImageSize from
+submission.
 """
 
 from __future__ import annotations
@@ -23,43 +23,23 @@ from roost.starter.states import JOB_STATES, WITH_PROCESS
 
 _GIB: Final = 2**30
 
-#: Attributes of a slot that stay the same while a job runs, beside those that MachineResources names.
+#: Slot attributes that stay constant while a job runs, besides those that MachineResources names.
 STATIC: Final = ("Memory", "Cpus", "SlotID", "SlotTypeID", "SlotType", "Name", "Machine", "FileSystemDomain")
 
-#: Resources that the machine shares out but whose amount in the ad changes meanwhile.
+#: Resources that the machine shares out but whose amount in the ad changes during the run.
 _DYNAMIC: Final = frozenset(("disk", "swap", "virtualmemory"))
 
-#: JobState of a job that waits for the time at which it is to start.
+#: JobState of a job that waits for its start time.
 DEFERRED: Final = "Deferred"
 
-#: What comes from samples: what a job has at that time, and what it has used up since it began.
+#: Attributes from samples: current values of the job, and its usage since it began.
 SIZES: Final = ("ImageSize", "ResidentSetSize", "MemoryUsage", "NumPids", "DiskUsage")
 TIMES: Final = ("RemoteUserCpu", "RemoteSysCpu", "CpusUsage")
 MEASURED: Final = (*SIZES, *TIMES)
 
-#: What is said of one run and of its end. A job that has run before has them of that run, from its queue.
-OF_ONE_RUN: Final = (
-    "JobState", "JobPid", "NumPids", "VacateUntil", "VacateTimeLeft", "ExitReason", "ExitBySignal", "ExitCode",
-    "ExitSignal", "JobCoreDumped", "JobDuration", "HoldReason", "HoldReasonCode", "HoldReasonSubCode", "VacateReason",
-    "VacateReasonCode", "VacateReasonSubCode", "CellFailed", "CellFailedReason",
-    "CellErrorReason", MEMORY, IO, RESOURCES_USED,
-)  # fmt: skip
-_OF_ONE_RUN: Final = frozenset(map(fold, OF_ONE_RUN))
-
-
-def of_new_run(job_ad: ClassAd) -> ClassAd:
-    """The job without what was said of an earlier run, which hooks and jobs would take for this one's."""
-    stale = [key for key in _OF_ONE_RUN if key in job_ad.cells]
-    if not stale:
-        return job_ad
-    ad = job_ad.copy()
-    for key in sorted(stale):
-        ad.drop(key)
-    return ad
-
 
 def static_shares(slot_ad: ClassAd) -> ClassAd:
-    """The part of a slot's ad that a starter is given when it is spawned."""
+    """The part of a slot's ad that a starter gets when it is spawned."""
     resources = slot_ad.cell("machineresources")
     custom = resources.replace(",", " ").split() if isinstance(resources, str) else []
     shares = ClassAd()
@@ -72,7 +52,7 @@ def static_shares(slot_ad: ClassAd) -> ClassAd:
 
 
 def measured(usage: Usage) -> dict[str, int | float]:
-    """A sample as attributes."""
+    """A sample, as attributes."""
     found: dict[str, int | float] = {
         "ImageSize": usage.image_size_kib,
         "ResidentSetSize": usage.resident_kib,
@@ -100,12 +80,12 @@ def starter_ad(state: StarterState, now: float) -> ClassAd:
 
 
 def update_attributes(state: StarterState, now: float) -> ClassAd:
-    """What startd, queue and hooks are told of a running job."""
+    """The attributes of a running job that are sent to startd, queue and hooks."""
     return ad_of_cells({_KEYS[name]: value for name, value in _known(state, now).items()})
 
 
 def exit_attributes(state: StarterState, now: float) -> ClassAd:
-    """What is added to that when the run is over."""
+    """The attributes added to those when the run is over."""
     ad = update_attributes(state, now)
     cells = ad.cells
     cells["jobduration"] = state.duration_s(now)
@@ -129,7 +109,7 @@ def exit_attributes(state: StarterState, now: float) -> ClassAd:
 
 
 def _tell_cause(ad: ClassAd, state: StarterState) -> None:
-    """Why it did not come to its own end, by the names that a queue gives it."""
+    """Add why the job did not end by itself, under the queue's attribute names."""
     cause = state.cause
     if cause is not None and cause.ending is not Ending.REMOVE:
         kind = "Hold" if cause.ending is Ending.HOLD else "Vacate"
@@ -139,7 +119,7 @@ def _tell_cause(ad: ClassAd, state: StarterState) -> None:
 
 
 def vacate_attributes(state: StarterState, now: float) -> ClassAd:
-    """What a job that has to go is told with: by when, and why."""
+    """The attributes of a notice to a job that has to leave: until when, and why."""
     ad = update_attributes(state, now)
     until = state.deadlines.vacate_until
     ad["ExitReason"] = exit_text(state)
@@ -156,13 +136,13 @@ def exit_text(state: StarterState) -> str:
         return f"{_WORDS[state.cause.ending]}: {state.cause.text}"
     end = state.end
     if end is None or (end.code is None and end.signal is None):
-        return "ended, how is unknown"
+        return "ended in an unknown way"
     if state.limit:
         return f"killed for exceeding {limit_text(state)}"
     return f"exited with status {end.code}" if end.signal is None else f"died on signal {end.signal}"
 
 
-#: Names of what is known of a running job to the keys of their cells.
+#: Keys of the cells of a running job's attributes, by attribute name.
 _OF_RUNNING: Final = (*MEASURED, MEMORY, IO, "JobState", "JobStartDate", "JobPid", CHECKPOINTED)
 _KEYS: Final = {name: fold(name) for name in _OF_RUNNING}
 _WORDS: Final = {"exit": "ended", "evict": "evicted", "hold": "put on hold", "remove": "removed"}
@@ -172,7 +152,7 @@ def _known(state: StarterState, now: float) -> dict[str, int | float | str]:
     known: dict[str, int | float | str] = {} if state.usage is None else {**measured(state.usage)}
     run_s = state.run_time_s(now)
     if state.usage is not None and run_s >= 1:
-        # The mean of the run so far: what it used in one moment says little of a job.
+        # The mean of the run so far; the use in a single moment says little about a job.
         known["CpusUsage"] = (state.usage.user_cpu_s + state.usage.system_cpu_s) / run_s
     if state.usage is not None and state.launch.context is not None:
         known[MEMORY] = state.memory_used
@@ -190,7 +170,7 @@ def _known(state: StarterState, now: float) -> dict[str, int | float | str]:
     return known
 
 
-# Ads are filled by folded names here, so the spellings have to be known before.
+# Ads are filled by folded names here, so the spellings must be registered first.
 ClassAd(
     dict.fromkeys(
         (

@@ -1,8 +1,8 @@
-"""The states of a starter, their stages, and the pairs of them that there are.
+"""The states of a starter, their stages, and the legal pairs of them.
 
-Running, Suspended, Vacating and Killing are the states of the job that a job's ad shows as JobState. Preparing is what
-comes before its program runs, Finishing what comes after. A stage is what is being worked on within a state; the
-time at which a state was entered does not change with the stage.
+Running, Suspended, Vacating and Killing are the states of the job that a job's ad shows as JobState. Preparing comes
+before its program runs, Finishing after. A stage is the work in progress within a state; a change of stage does not
+change the time at which the state was entered.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 
 class State(StrEnum):
-    """What a starter is about."""
+    """What a starter is doing."""
 
     PREPARING = "Preparing"
     RUNNING = "Running"
@@ -32,16 +32,16 @@ class Stage(StrEnum):
     INPUT = "Input"
     HOOK = "Hook"
     PROLOG = "Prolog"
-    #: A job that is to start at an instant waits for it; any other passes through.
+    #: A deferred job waits for its start time; any other job passes through.
     DEFERRAL = "Deferral"
     START = "Start"
-    #: The job's program is there.
+    #: The job's program exists.
     JOB = "Job"
-    #: The program ended to have its state saved; files are moved.
+    #: The program ended for a checkpoint; files are being transferred.
     CHECKPOINT = "Checkpoint"
-    #: The hook before the soft signal; the job's program is there.
+    #: The hook before the soft signal runs; the job's program exists.
     VACATE_HOOK = "VacateHook"
-    #: The program is to be started once the job may go on.
+    #: The program will be started once the job may continue.
     UNSTARTED = "Unstarted"
     EPILOG = "Epilog"
     FAILURE_HOOK = "FailureHook"
@@ -84,7 +84,7 @@ OUTPUT: Final = Pair(State.FINISHING, Stage.OUTPUT)
 CLEANUP: Final = Pair(State.FINISHING, Stage.CLEANUP)
 DONE: Final = Pair(State.DONE, Stage.NONE)
 
-#: All pairs, in the order in which a run goes through them.
+#: All pairs, in the order of a run.
 PAIRS: Final[tuple[Pair, ...]] = (
     SANDBOX,
     EARLY_HOOK,
@@ -110,7 +110,7 @@ PAIRS: Final[tuple[Pair, ...]] = (
     DONE,
 )
 
-#: Pairs in which a process of the job may be there.
+#: Pairs in which a process of the job may exist.
 WITH_PROCESS: Final = frozenset((START, RUNNING, SUSPENDED, VACATE_HOOK, VACATING, KILLING))
 
 #: States that an ad shows as JobState.

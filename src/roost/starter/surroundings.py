@@ -1,7 +1,7 @@
-"""What comes of the work around a job: sandbox, hooks, input, prolog and epilog.
+"""Handlers of results of the work around a job: sandbox, hooks, input, prolog and epilog.
 
-Handlers write down what an event means and raise triggers; they change neither state nor stage. Where each is called
-says `receptions`.
+Handlers record what an event means and raise triggers; they change neither state nor stage. `receptions` says where
+each is called.
 """
 
 from __future__ import annotations
@@ -21,37 +21,37 @@ from roost.starter.work import Work
 
 
 def fail(work: Work, cause: Cause) -> bool:
-    """The stage cannot be got through: the job has to go."""
+    """Fail the stage: the job has to leave."""
     work.update(doing=None, cause=weightier(work.state.cause, cause))
     work.fire(On.FAILED)
     return True
 
 
 def held(code: int, subcode: int, text: str) -> Cause:
-    """The starter wants the job on hold."""
+    """The cause for putting the job on hold."""
     return Cause(ending=Ending.HOLD, code=code, subcode=subcode, text=text, by=OrderedBy.STARTER)
 
 
 def requeued(code: int, text: str) -> Cause:
-    """The starter wants the job back in its queue."""
+    """The cause for requeueing the job."""
     return Cause(ending=Ending.EVICT, code=code, text=text, by=OrderedBy.STARTER)
 
 
 def work_done(work: Work, event: object) -> bool:
-    """What the stage waited for has come."""
+    """Note that the work of the stage is done."""
     work.update(doing=None)
     return True
 
 
 def sandbox_failed(work: Work, event: ev.SandboxFailed) -> bool:
-    """Nothing that the job can help, and mostly another machine can."""
+    """Requeue the job. It is not at fault, and another machine can usually help."""
     if event.code is not None:
         return fail(work, held(event.code, 0, event.text))
     return fail(work, requeued(StarterVacate.SCRATCH_DIRECTORY, f"No scratch directory: {event.text}"))
 
 
 def hook_ended(work: Work, event: ev.HookEnded) -> bool:
-    """The result of a prepare hook decides whether the job is run and how; that of the others nothing."""
+    """Handle the end of a hook. A prepare hook decides whether and how the job runs; other hooks decide nothing."""
     if event.point is not _AWAITED_IN.get(work.state.stage):
         return False
     work.schedule(hook_until=None)
@@ -68,7 +68,9 @@ def hook_ended(work: Work, event: ev.HookEnded) -> bool:
 
 
 def hook_not_run(work: Work, event: ev.HookNotRun) -> bool:
-    """A prepare hook that cannot be run keeps the job from running; an exit hook is only missed."""
+    """Handle a hook that could not be run. A prepare hook then keeps the job from running; an exit hook is only
+    skipped.
+    """
     if event.point is HookPoint.UPDATE or event.point is _AWAITED_IN.get(work.state.stage):
         work.order(Warn(about=event.point, text=f"could not be run: {event.text}"))
     if event.point is not _AWAITED_IN.get(work.state.stage):
@@ -78,7 +80,7 @@ def hook_not_run(work: Work, event: ev.HookNotRun) -> bool:
 
 
 def hook_late(work: Work) -> bool:
-    """A hook has had its time. Without a prepare hook's word the job is not run."""
+    """Handle a hook that timed out. Without a result of the prepare hook, the job does not run."""
     point = _AWAITED_IN.get(work.state.stage)
     if point in _PREPARES:
         abandon(work)
@@ -87,7 +89,7 @@ def hook_late(work: Work) -> bool:
     return True
 
 
-#: Hooks whose result decides whether the job is run.
+#: Hooks whose result decides whether the job runs.
 _PREPARES: Final = (HookPoint.PREPARE_EARLY, HookPoint.PREPARE)
 
 _AWAITED_IN: Final = {
@@ -100,14 +102,14 @@ _AWAITED_IN: Final = {
 
 
 def input_failed(work: Work, event: ev.InputFailed) -> bool:
-    """The job goes on hold, unless it is the machine's fault."""
+    """Put the job on hold, or requeue it if the machine is at fault."""
     if event.code is None:
         return fail(work, requeued(StarterVacate.SCRATCH_DIRECTORY, event.text))
     return fail(work, held(event.code, event.subcode, event.text))
 
 
 def script_ended(work: Work, event: ev.ScriptEnded) -> bool:
-    """Both decide about the job; the epilog even if it ended well."""
+    """Handle the end of a script. Prolog and epilog decide about the job, the epilog even if the job ended well."""
     points = SCRIPTS.get(work.state.stage, ())
     if event.point not in points or event.point is not work.state.script:
         return False
@@ -117,7 +119,7 @@ def script_ended(work: Work, event: ev.ScriptEnded) -> bool:
     if event.status == 0:
         return _next_script(work, event, after)
     if event.point is ScriptPoint.CLEAN:
-        how = "could not be run" if event.status is None else f"ended with status {event.status}"
+        how = "could not be run" if event.status is None else f"exited with status {event.status}"
         work.order(Warn(about=event.point, text=f"it {how}"))
         return _next_script(work, event, after)
     failure = ScriptFailure(point=event.point, status=event.status)

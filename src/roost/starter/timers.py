@@ -1,7 +1,7 @@
-"""What a starter does again and again as its timers run out.
+"""Recurring work of a starter, driven by its timers.
 
-These rules fit no row of the transition table, for they change no state: a hard kill is repeated until the job
-is gone, and startd, queue and a hook are told regularly how the job is doing.
+These rules fit no row of the transition table because they change no state: a hard kill is repeated until the job is
+gone, and the job's status is regularly reported to startd, queue and a hook.
 """
 
 from __future__ import annotations
@@ -14,26 +14,26 @@ from roost.starter.work import Work, deadline
 
 
 def timer_is_due(work: Work, timer: StarterTimer) -> bool:
-    """Whether a timer that went off is one that is set now."""
+    """Whether a timer that fired is one that is still set."""
     at = deadline(work.state.deadlines, timer)
     return at is not None and at <= work.now
 
 
 def repeat_killing(work: Work) -> None:
-    """A hard kill is repeated until the job is gone."""
+    """Repeat a hard kill until the job is gone."""
     work.order(KillProcesses())
     work.schedule(kill_again_at=work.now + work.policy.killing_s(work.state.universe))
 
 
 def update_interval_s(work: Work) -> float:
-    """Time between two reports, s: a queue instance may want them more often than the machine."""
+    """Interval between two reports, s: a queue instance may want them more often than the machine."""
     context = work.state.launch.context
     wanted = work.policy.update_interval_s
     return wanted if context is None or context.report_s is None else min(wanted, context.report_s)
 
 
 def report_usage(work: Work) -> None:
-    """Report what is known now, and set the time for the next report. The hook is not waited for."""
+    """Report the current status, and schedule the next report. The hook is not waited for."""
     attributes = update_attributes(work.state, work.now)
     work.order(ReportUsage(attributes=attributes))
     program = hook_program(work, HookPoint.UPDATE)

@@ -1,8 +1,8 @@
-"""What files are moved, and when: read from the job's ad, decided by how the run ended.
+"""Which files are transferred, and when: read from the job's ad, decided by how the run ended.
 
-With ON_EXIT output goes home when the program came to its own end. With ON_EXIT_OR_EVICT what an evicted or held job
-has written is kept by the queue for the next run too, if there is time: a hard kill leaves none. With ON_SUCCESS
-output goes home only after success. A removed job's output goes nowhere.
+With ON_EXIT, output is transferred when the program ended by itself. With ON_EXIT_OR_EVICT, the queue also keeps the
+output of an evicted or held job for its next run, if there is time; a hard kill leaves none. With ON_SUCCESS, output is
+transferred only after success. The output of a removed job is discarded.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _ON_SUCCESS: Final = "ON_SUCCESS"
 
 
 def moves_files(job_ad: ClassAd, shares: ClassAd, *, from_queue: bool) -> bool:
-    """Whether files are moved at all. IF_NEEDED means: unless both sides see the same files."""
+    """Whether files are transferred at all. IF_NEEDED: unless both sides see the same files."""
     if not from_queue:
         return False
     wanted = _word(job_ad, "shouldtransferfiles") or _IF_NEEDED
@@ -32,7 +32,7 @@ def moves_files(job_ad: ClassAd, shares: ClassAd, *, from_queue: bool) -> bool:
 
 
 def output_due(state: StarterState) -> Output:
-    """Where output goes, by how the run has ended so far; `Output.NONE` where none is to be moved."""
+    """Where output goes, given how the run has ended so far; `Output.NONE` if none is to be transferred."""
     if state.end is None or not moves_files(state.job_ad, state.launch.shares, from_queue=state.launch.from_queue):
         return Output.NONE
     when = _word(state.job_ad, "whentotransferoutput")
@@ -45,13 +45,13 @@ def output_due(state: StarterState) -> Output:
 
 
 def succeeded(job_ad: ClassAd, end: ProgramEnd) -> bool:
-    """Whether the program ended with JobSuccessExitCode, which is 0 where it is not given."""
+    """Whether the program ended with JobSuccessExitCode, 0 by default."""
     wanted = job_ad.cell("jobsuccessexitcode")
     return end.signal is None and end.code == (wanted if isinstance(wanted, int) else 0)
 
 
 def is_checkpoint(job_ad: ClassAd, end: ProgramEnd) -> bool:
-    """Whether the program ended to have its state saved (SuccessCheckpointExitCode)."""
+    """Whether the program ended for a checkpoint (SuccessCheckpointExitCode)."""
     wanted = job_ad.cell("successcheckpointexitcode")
     return isinstance(wanted, int) and not isinstance(wanted, bool) and end.signal is None and end.code == wanted
 

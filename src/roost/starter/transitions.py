@@ -2,28 +2,27 @@
 
 Theory of operation
 -------------------
-A step hands one event to the starter. Its handler (`receptions`) writes down what it means and *raises* triggers
-(`On`); it changes neither state nor stage. Then the rows of the present pair are tried in the order of this table, and
-the first whose trigger is there and whose guards all hold is taken. The search goes on in the new pair with these
-triggers:
+A step hands one event to the starter. Its handler (`receptions`) records what it means and *raises* triggers (`On`); it
+changes neither state nor stage. Then the rows of the current pair are tried in the order of this table, and the first
+whose trigger was raised and whose guards all hold is taken. The search goes on in the new pair with these triggers:
 
 * ``COUPLED`` always: such rows follow from the data alone, above all from a stage's work being done. A stage that has
   nothing to do (no hook configured, no files to move) is entered and left in the same step;
-* ``POLL`` where the policy is evaluated in the new state, so that it is looked at on each change;
+* ``POLL`` where the policy is evaluated in the new state, so that it is evaluated on each change;
 * those that the handler raised, for the first row only.
 
 A step never calls itself; the chain is bounded by `CHAIN_MAX`. The order of rows within a pair is the order of
 evaluation: what has happened to the job comes first, then orders, then what the machine decides by itself.
 
-Once a job is being got rid of there is no way back, and STARTER_EVICT is not asked again. The starter never suspends
-or continues a job by its own decision.
+Once a job is leaving there is no way back, and STARTER_EVICT is not asked again. The starter never suspends or
+continues a job by its own decision.
 
 Rules that do not fit the table
 -------------------------------
-They stand in `timers` and `machine`:
+They are in `timers` and `machine`:
 
 * `repeat_killing`: a hard kill is repeated until the job is gone; that changes no state.
-* `report_usage`: startd, queue and a hook are told regularly how the job is doing, in all of a job's states.
+* `report_usage`: the job's status is regularly reported to startd, queue and a hook, in all of a job's states.
 * `arm_poll`: the policy is polled only where the expression that counts can change its value.
 
 And in `receptions`: a second order to end the job that is under way is not carried out again, but may still turn an
@@ -44,7 +43,7 @@ from roost.tables.rows import by_source
 
 
 class On(StrEnum):
-    """What makes a row be tried."""
+    """The triggers of a row."""
 
     COUPLED = "follows"
     POLL = "poll"
@@ -66,11 +65,11 @@ class Guard(StrEnum):
     """A condition of a row; `guards.GUARDS` has the functions."""
 
     WORK_DONE = "nothing is waited for"
-    SUSPEND_WANTED = "the job is to stand still"
+    SUSPEND_WANTED = "the job must be suspended"
     MIGRATES = "its checkpointing interface has it migrate instead"
     STAYS = "no checkpointing interface has it migrate instead"
-    UNDEFERRED = "the job is to start at no instant"
-    IN_TIME = "it is not too late for the job to start"
+    UNDEFERRED = "the job has no start time"
+    IN_TIME = "it is not too late to start the job"
     TOO_LATE = "the time at which the job was to start is past, and its window too, or is none"
     CHECKPOINT_EXIT = "it ended with the exit code of a checkpoint"
     EVICT = "STARTER_EVICT is TRUE"
@@ -85,7 +84,7 @@ class Guard(StrEnum):
 
 
 class Entry(StrEnum):
-    """What is done on taking a row; `entries.ENTRIES` has the functions."""
+    """An effect of taking a row; `entries.ENTRIES` has the functions."""
 
     RUN_EARLY_HOOK = "run the hook PREPARE_JOB_BEFORE_TRANSFER"
     TRANSFER_INPUT = "move input"
@@ -95,14 +94,14 @@ class Entry(StrEnum):
     NOTE_MISSED = "the cause is the time that was missed"
     START_JOB = "start the job"
     SUSPEND = "stop the job's processes"
-    CONTINUE = "let the job's processes go on"
-    SWEEP = "kill what the job left behind"
-    TRANSFER_CHECKPOINT = "move the saved state"
+    CONTINUE = "resume the job's processes"
+    SWEEP = "kill the job's remaining processes"
+    TRANSFER_CHECKPOINT = "transfer the saved state"
     NOTE_EVICTION = "the cause is STARTER_EVICT"
     SOFT_KILL = "continue it if it is stopped, send the soft signal, start the vacate timer"
     RUN_VACATE_HOOK = "continue it if it is stopped, start the vacate timer, run the hook VACATE_JOB"
     SIGNAL = "send the soft signal"
-    MIGRATE = "send the job away by its checkpointing interface, start the vacate timer"
+    MIGRATE = "evict the job through its checkpointing interface, start the vacate timer"
     GRANT_VACATE = "start the vacate timer"
     HARD_KILL = "kill all processes, start the killing timer"
     ABANDON = "stop the work that is waited for"
@@ -129,7 +128,7 @@ class Transition:
     entry: tuple[Entry, ...]
 
 
-#: Rows taken in one step at most: a run in which no stage has anything to do.
+#: Maximum number of rows taken in one step: a run in which no stage has any work.
 CHAIN_MAX: Final = 14
 
 
@@ -304,7 +303,7 @@ _WRITTEN: Final = (
 )
 
 # fmt: on
-#: All rows, one for each pair that it leads from, in the order of evaluation.
+#: All rows, one per source pair, in the order of evaluation.
 TRANSITIONS: Final[tuple[Transition, ...]] = tuple(
     Transition(
         number=row.number,

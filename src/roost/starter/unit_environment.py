@@ -1,13 +1,13 @@
-"""The environment variables that tell a job which units of custom resources are its own, under HTCondor's names.
+"""The environment variables that tell a job which units of custom resources it was assigned, under HTCondor's names.
 
 For each resource of the machine that has units, such as GPUs with ``AssignedGPUs = "CUDA0"`` in the slot's ad:
 
 * ``_CONDOR_AssignedGPUs`` is the list of the units;
 * each variable of ENVIRONMENT_FOR_AssignedGPUs is that list, each unit changed by ``=/pattern/replacement/`` if the
-  variable has one. Any character but a blank may stand for the slash, and ``$1`` is the first group of the pattern;
+  variable has one. Any character but a blank may replace the slash, and ``$1`` is the first group of the pattern;
 * a slot without units of a resource that the machine has gives these variables the value of
-  ENVIRONMENT_VALUE_FOR_UnAssignedGPUs if ENVIRONMENT_FOR_AssignedGPUs is set, so that libraries which take whatever
-  they find take nothing;
+  ENVIRONMENT_VALUE_FOR_UnAssignedGPUs if ENVIRONMENT_FOR_AssignedGPUs is set, so that libraries that use every unit
+  they find use none;
 * NVIDIA_VISIBLE_DEVICES has the UUIDs of the GPUs, or ``none``, where AUTO_SET_NVIDIA_VISIBLE_DEVICES is TRUE.
 
 Source: HTCondor's manual, ENVIRONMENT_FOR_Assigned<name>, and the starter of release 25.
@@ -43,12 +43,12 @@ class Variable:
     """One variable of ENVIRONMENT_FOR_Assigned<name>."""
 
     name: str
-    #: What to replace in each unit, and by what; None to take units as they are.
+    #: The replacement to make in each unit; None to leave units as they are.
     pattern: Regex | None = None
     replacement: str = ""
 
     def value(self, units: str) -> str:
-        """What the variable says of a list of units."""
+        """The value of the variable for a list of units."""
         if self.pattern is None:
             return re.sub(r"[^0-9,]", "", units) if self.name in _NUMBERS else units
         return ",".join(self._changed(each) for each in re.split(r"[,\s]+", units) if each)
@@ -73,7 +73,7 @@ class Variable:
 
 
 def variables(text: str) -> list[Variable]:
-    """The variables of ENVIRONMENT_FOR_Assigned<name>: names, each perhaps with a pattern. Raises BadPrototype."""
+    """The variables of ENVIRONMENT_FOR_Assigned<name>: names, each with an optional pattern. Raises BadPrototype."""
     found, rest = [], text.strip()
     while rest:
         name, separator, after = re.match(r"([^\s=,]+)(\s*=\s*)?(.*)\Z", rest, re.S).groups("")  # type: ignore[union-attr]

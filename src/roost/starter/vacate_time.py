@@ -1,7 +1,7 @@
 """How long a job has between the soft and the hard kill.
 
-The machine pledges a time when it accepts the job. A job may want less, which it gets, or more, which it gets as far
-as it has retirement left: that time was its own anyway. A job that wants what is not a whole number wants nothing.
+The machine pledges a time when it accepts the job. A job may request less, which it gets, or more, which it gets as far
+as it has retirement time left, since that time was its own anyway. A value that is not a whole number requests nothing.
 
 A machine that pledges no limit leaves it to the job; where the job sets none either, the soft kill runs its course.
 """

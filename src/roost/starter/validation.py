@@ -1,4 +1,4 @@
-"""What holds of every starter between two steps; a breach is a mistake in this room."""
+"""The invariants of every starter between two steps; a violation is a bug in this room."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from roost.starter.states import (
     Pair,
     State,
 )
-from roost.starter.work import Taken, times
+from roost.starter.work import StarterTaken, times
 
 _SAVING: Final = frozenset((CHECKPOINTING, SUSPENDED_CHECKPOINTING, VACATING_CHECKPOINTING))
 _ENDING: Final = frozenset((State.VACATING, State.KILLING))
@@ -25,8 +25,8 @@ _AROUND: Final = frozenset((State.PREPARING, State.FINISHING))
 _NO_TIMES: Final = times(Deadlines())
 
 
-def check(before: StarterState, after: StarterState, taken: Sequence[Taken]) -> None:
-    """Raise AssertionError with what does not hold."""
+def check(before: StarterState, after: StarterState, taken: Sequence[StarterTaken]) -> None:
+    """Raise AssertionError with the invariants that do not hold."""
     pair = after.pair
     found = _breaches(after, pair)
     if not _leads(before.pair, pair, taken):
@@ -34,7 +34,7 @@ def check(before: StarterState, after: StarterState, taken: Sequence[Taken]) -> 
     assert not found, f"{before.pair} to {after.pair}: {'; '.join(found)}"
 
 
-def _leads(pair: Pair, reached: Pair, taken: Sequence[Taken]) -> bool:
+def _leads(pair: Pair, reached: Pair, taken: Sequence[StarterTaken]) -> bool:
     for row in taken:
         if row.source is not pair and row.source != pair:
             return False
@@ -46,7 +46,7 @@ _LEGAL: Final = frozenset(PAIRS)
 
 
 def breaches(state: StarterState) -> list[str]:
-    """What does not hold of a starter, in words."""
+    """The invariants that do not hold, in words."""
     return _breaches(state, state.pair)
 
 
@@ -66,7 +66,7 @@ def _breaches(state: StarterState, pair: Pair) -> list[str]:
     if deadlines.vacate_until is not None and state.state is not State.VACATING:
         found.append("the vacate timer runs outside Vacating")
     if state.cause is None and state.state in _ENDING:
-        found.append("a job is got rid of without a cause")
+        found.append("a job is leaving without a cause")
     if state.doing is None and state.state in _AROUND and pair.stage.value != "Start":
         found.append("a stage waits for nothing")
     if state.doing is None and pair in _SAVING:

@@ -1,25 +1,24 @@
-"""What one step works with: the starter as it has become so far, and all that is to come out of the step.
+"""The working state of one step: the starter as changed so far, and the step's output.
 
-A `Work` lives for one step and is the only thing in this room that changes.
+A `Work` lives for one step and is the only mutable object in this room.
 """
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
-from roost.base.changed import changed, changer, maker
-from roost.base.records import dataclass
+from roost.base.fast_records import record, replace
 from roost.model.starter import StarterReason, StarterTimer
 from roost.model.starter_effects import StarterEffect
 from roost.policy.decision import Decision
-from roost.starter.policy_inputs import Inputs, StarterPolicy
+from roost.starter.policy_inputs import StarterInputs, StarterPolicy
 from roost.starter.starter_state import Deadlines, StarterState
 from roost.starter.states import Pair
 from roost.starter.transitions import On
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Taken:
+@record
+class StarterTaken:
     """A transition that happened."""
 
     number: int
@@ -28,20 +27,13 @@ class Taken:
     reason: StarterReason
     #: Epoch s.
     at: float
-    #: The evaluations that its guards consisted of; empty where no expression was asked.
+    #: The evaluations of its guards; empty if no expression was evaluated.
     decisions: tuple[Decision, ...]
 
     @property
     def decision(self) -> Decision | None:
-        """The evaluation that the reason names: the first; one after it only chose the kind of kill."""
+        """The evaluation that the reason names: the first; a later one only chose the kind of kill."""
         return self.decisions[0] if self.decisions else None
-
-
-#: A transition that happened, made faster.
-transition: Final = maker(Taken)
-
-
-_with_deadlines: Final = changer(StarterState, "deadlines")
 
 
 class Work:
@@ -67,22 +59,22 @@ class Work:
         self.policy = policy
         self.now = now
         self.effects: list[StarterEffect] = []
-        self.taken: list[Taken] = []
-        #: Triggers for the first row.
+        self.taken: list[StarterTaken] = []
+        #: Triggers for the first row only.
         self.raised: set[On] = set()
-        #: Whether the policy is evaluated.
+        #: Whether to evaluate the policy.
         self.evaluating = False
-        #: Retirement that the job has left according to the order to end it, s; None where the order does not say.
+        #: Retirement time left according to the order to end the job, s; None if the order does not say.
         self.retirement_s: float | None = None
-        #: What expressions were asked for, and how they came out last.
+        #: The expressions evaluated, with their last results.
         self.asked: dict[str, Decision] = {}
-        self._inputs: Inputs | None = None
+        self._inputs: StarterInputs | None = None
 
     @property
-    def inputs(self) -> Inputs:
-        """Evaluates expressions in the starter as it is now."""
+    def inputs(self) -> StarterInputs:
+        """Evaluates expressions in the starter's current state."""
         if self._inputs is None or self._inputs.state is not self.state:
-            self._inputs = Inputs(self.state, self.policy, self.now)
+            self._inputs = StarterInputs(self.state, self.policy, self.now)
         return self._inputs
 
     def decide(self, name: str) -> Decision:
@@ -92,7 +84,7 @@ class Work:
 
     def update(self, **changes: Any) -> None:
         """Change fields of the starter."""
-        self.state = changed(self.state, changes)
+        self.state = replace(self.state, **changes)
 
     def schedule(self, **deadlines: float | None) -> None:
         """Change deadlines."""
@@ -100,7 +92,7 @@ class Work:
         times = state.deadlines
         for name, at in deadlines.items():
             if getattr(times, name) != at:
-                self.state = _with_deadlines(state, changed(times, deadlines))
+                self.state = replace(state, deadlines=replace(times, **deadlines))
                 return
 
     def order(self, effect: StarterEffect) -> None:
@@ -108,17 +100,17 @@ class Work:
         self.effects.append(effect)
 
     def fire(self, trigger: On) -> None:
-        """Let rows with that trigger be tried."""
+        """Raise a trigger."""
         self.raised.add(trigger)
 
 
 def deadlines(of: Deadlines) -> list[tuple[StarterTimer, float | None]]:
-    """`deadline` of every timer."""
+    """`deadline` of each timer."""
     return [*zip(StarterTimer, times(of), strict=True)]
 
 
 def times(of: Deadlines) -> tuple[float | None, ...]:
-    """`deadline` of every timer, in their order."""
+    """`deadline` of each timer, in order."""
     return (
         of.poll_at,
         of.update_at,
@@ -135,7 +127,7 @@ def times(of: Deadlines) -> tuple[float | None, ...]:
 
 
 def deadline(deadlines: Deadlines, timer: StarterTimer) -> float | None:
-    """When a timer runs out, epoch s; None if it is not set."""
+    """When a timer fires, epoch s; None if it is not set."""
     match timer:
         case StarterTimer.POLL:
             return deadlines.poll_at

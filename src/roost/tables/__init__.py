@@ -1,8 +1,8 @@
 """Tables of transitions: what the state machines of slots, starters, jobs, claims and workflow nodes have in common.
 
-A table is a tuple of rows; each machine has its own class for them, with the fields of `rows.Row` and what else it
-needs. `rows` sorts them by state and finds their mistakes, `finder` is the search for the row to take, `pages` makes
-the diagram and the table of a documentation page.
+A table is a tuple of rows. Each machine has its own row class, which adds to the fields of `rows.Row`. `rows` groups
+rows by state and reports flaws, `finder` searches for the row to take, and `pages` renders the diagram and the table of
+a documentation page.
 
-What it does not do: keep a state, or carry a row out.
+It does not keep a state, and it does not execute rows.
 """

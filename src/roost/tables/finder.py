@@ -1,7 +1,7 @@
-"""The first row whose triggers and guards allow it; every machine with a table finds its rows here.
+"""The first row whose triggers and guards allow it. Every machine with a table looks up its rows here.
 
-What a table's rows are, and what taking one does, is the machine's. A guard may evaluate policy, and gives the
-evaluations with its answer (`Verdict`). It is the innermost loop of everything that is simulated.
+The machine decides what its rows are and what taking one does. A guard may evaluate policy, and returns the evaluations
+with its answer (`Verdict`). This is the innermost loop of every simulation.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ NO: Final = Verdict(False)
 
 
 def plain(holds: bool) -> Verdict:
-    """Of a guard that asks for no expression."""
+    """The result of a guard that evaluates no expression."""
     return YES if holds else NO
 
 
@@ -42,14 +42,14 @@ _Tried: TypeAlias = tuple[_AnyRow, tuple[Callable[[_AnySubject], Verdict], ...]]
 
 
 class Finder(Protocol[_Row, _Subject]):
-    """The search of a table."""
+    """A compiled search of a table."""
 
     def __call__(
         self, subject: _Subject, state: Any, raised: Collection[Enum] = (), evaluates: bool = False, /
     ) -> tuple[_Row, tuple[Decision, ...]] | None:
-        """The row to be taken from a state, with the evaluations that decided; None for none.
+        """Return the row to take from a state, and the evaluations that decided; None if no row applies.
 
-        `subject`: what guards ask; `raised`: the triggers; `evaluates`: whether the policy is evaluated.
+        `subject`: what the guards examine; `raised`: the triggers; `evaluates`: whether to evaluate the policy.
         """
 
 
@@ -60,10 +60,10 @@ def row_finder(
     always: Enum | None = None,
     evaluating: Enum | None = None,
 ) -> Finder[_AnyRow, _AnySubject]:
-    """The search of a table, by state. `guards`: each guard's function.
+    """Compile the search of a table, by state. `guards`: each guard's function.
 
-    `always` is the trigger that is always there, `evaluating` the one of evaluating the policy; None where the table
-    has no such trigger.
+    `always` is the trigger that is always raised, `evaluating` the one raised when the policy is evaluated; None where
+    the table has no such trigger.
     """
     coupled = frozenset[Enum]() if always is None else frozenset({always})
     polled = coupled if evaluating is None else coupled | {evaluating}
@@ -80,7 +80,7 @@ def row_finder(
     def by_triggers(
         state: _State, raised: frozenset[Enum], evaluates: bool
     ) -> tuple[_Tried[_AnyRow, _AnySubject], ...]:
-        """There are few sets of them."""
+        """Return a search that is cached by set of triggers. There are few such sets."""
         return triggered(state, raised | (polled if evaluates else coupled))
 
     def first_row(

@@ -1,4 +1,4 @@
-"""The diagram and the tables of a page of documentation, in Markdown, and their places in a page that people write.
+"""The diagram and the tables of a documentation page in Markdown, and their places in a hand-written page.
 
 A block of a page stands between ``<!-- generated: NAME -->`` and ``<!-- end: NAME -->``; all else is written by hand.
 """
@@ -15,9 +15,10 @@ _BLOCK: Final = re.compile(r"<!-- generated: (?P<name>[^\n]+) -->\n.*?<!-- end: 
 def diagram(
     edges: Iterable[tuple[str, str, str]], *, start: Iterable[str], ends: Iterable[str] = (), states: Iterable[str] = ()
 ) -> Iterator[str]:
-    """The lines of a state diagram (Mermaid). `edges`: from, to and a label; those of one pair share an arrow.
+    """Return the lines of a state diagram (Mermaid). `edges`: from, to and a label; edges of the same pair share an
+    arrow.
 
-    `states`: lines that declare states, where their names alone do not do.
+    `states`: lines that declare states whose names alone are not enough.
     """
     labels: dict[tuple[str, str], dict[str, None]] = {}
     for source, target, label in edges:
@@ -32,7 +33,7 @@ def diagram(
 
 
 def table(heads: Iterable[str], rows: Iterable[Iterable[object]]) -> Iterator[str]:
-    """The lines of a table."""
+    """Return the lines of a table."""
     heads = tuple(heads)
     yield f"| {' | '.join(heads)} |"
     yield "|" + "---|" * len(heads)
@@ -41,7 +42,7 @@ def table(heads: Iterable[str], rows: Iterable[Iterable[object]]) -> Iterator[st
 
 
 def filled(page: str, blocks: Mapping[str, Iterable[str]]) -> str:
-    """A page with its blocks written anew. `blocks`: name to lines.
+    """Return a page with its blocks rewritten. `blocks`: name to lines.
 
     Raises ValueError if the page lacks a block or has an unknown one.
     """

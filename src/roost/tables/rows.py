@@ -1,4 +1,4 @@
-"""The rows of a table: what each has, how they are looked up, and what cannot be right about them."""
+"""The rows of a table: their fields, their lookup, and the flaws that a table can have."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any, Protocol, TypeVar
 
 
 class Row(Protocol):
-    """A row, as far as every table has the same."""
+    """A row, reduced to the fields that every table has."""
 
     @property
     def number(self) -> Any:
-        """What the documentation calls it; several rows may share one."""
+        """The number used in the documentation; several rows may share one."""
 
     @property
     def source(self) -> Any:
@@ -24,7 +24,7 @@ class Row(Protocol):
 
     @property
     def on(self) -> tuple[Any, ...]:
-        """Triggers, any of which will do."""
+        """Triggers; any one is enough."""
 
     @property
     def when(self) -> tuple[Any, ...]:
@@ -36,15 +36,15 @@ _State = TypeVar("_State", bound=Hashable)
 
 
 def by_source(rows: Iterable[_Row], states: Iterable[_State]) -> Mapping[_State, tuple[_Row, ...]]:
-    """Every state to the rows that lead from it, in their order."""
+    """Return the rows that lead from each state, in table order."""
     rows = tuple(rows)
     return {state: tuple(row for row in rows if row.source == state) for state in states}
 
 
 def flaws(rows: Iterable[Row], *, states: Iterable[Any], start: Set[Any], ends: Set[Any]) -> list[str]:
-    """What cannot be right about a table, one sentence each.
+    """Return the flaws of a table, one sentence each.
 
-    `start`: the states in which a machine begins; `ends`: those that it does not leave.
+    `start`: the states in which a machine begins; `ends`: its final states.
     """
     rows, states = tuple(rows), tuple(states)
     targets, sources = {row.target for row in rows}, {row.source for row in rows}
@@ -55,7 +55,7 @@ def flaws(rows: Iterable[Row], *, states: Iterable[Any], start: Set[Any], ends: 
 
 
 def unused(words: type[Enum], used: Iterable[tuple[Enum, ...]]) -> set[Enum]:
-    """The triggers, guards or entries that no row of a table names."""
+    """Return the triggers, guards or entries that no row of a table names."""
     return set(words) - {word for each in used for word in each}
 
 

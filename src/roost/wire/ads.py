@@ -1,10 +1,10 @@
 """Ads on the wire: a JSON object from attribute names to values.
 
-Booleans, whole numbers of 64 bits, finite reals and strings are themselves. Anything else, an expression, a list, a
-nested ad, UNDEFINED, is an object with one member, `expr`, which holds its text in the new syntax. Attributes of an ad
-that this one is chained to are in it as well.
+Booleans, 64-bit integers, finite reals and strings represent themselves. Any other value (an expression, a list, a
+nested ad, UNDEFINED) is an object with one member, `expr`, which holds its text in the new syntax. Attributes of an
+ad's parents are included.
 
-Expressions are read when they are first used; a text that cannot be read is ERROR then, as it is in any ad.
+Expressions are parsed when they are first used; a text that cannot be parsed is then ERROR, as in any ad.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from typing import Any, Final, TypeAlias
 
 from roost.classad import ClassAd, Expr
 from roost.classad.lexer import Syntax
-from roost.classad.unparse import item_node, unparse
+from roost.classad.unparse import exact_text
 from roost.wire.errors import WireError
 
 #: An ad as JSON: name to bool, int, float, str or ``{"expr": text}``.
 AdData: TypeAlias = dict[str, Any]
 
-#: Most attributes of one ad, and most bytes of one expression's text.
+#: Maximum number of attributes of one ad, and maximum size of one expression's text, bytes.
 AD_ATTRIBUTES_MAX: Final = 10_000
 EXPRESSION_CHARS_MAX: Final = 1_000_000
 
-#: Texts of expressions that were sent lately; START and its like are sent over and over.
+#: Texts of recently sent expressions; START and the like are sent repeatedly.
 _TEXTS: Final[OrderedDict[int, tuple[Expr, str]]] = OrderedDict()
 _TEXTS_MAX: Final = 10_000
 
@@ -57,7 +57,7 @@ def value_data(cell: Any) -> Any:
 
 
 def _is_unicode(text: str) -> bool:
-    """Whether JSON can hold a text: functions may cut one in the middle of a character."""
+    """Whether JSON can hold a text: functions may split a character in the middle."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -68,7 +68,7 @@ def _is_unicode(text: str) -> bool:
 def expression_text(cell: Any) -> str:
     """The text of a value or expression, exact to the last bit."""
     if not isinstance(cell, Expr):
-        return unparse(item_node(cell), exact=True)
+        return exact_text(cell)
     kept = _TEXTS.get(id(cell))
     if kept is not None and kept[0] is cell:
         return kept[1]
@@ -84,7 +84,7 @@ def ad_from(data: object, where: str = "ad") -> ClassAd:
     if not isinstance(data, dict):
         raise WireError(f"{where}: an ad is a JSON object, not {_kind(data)}")
     if len(data) > AD_ATTRIBUTES_MAX:
-        raise WireError(f"{where}: {len(data)} attributes are more than AD_ATTRIBUTES_MAX = {AD_ATTRIBUTES_MAX}")
+        raise WireError(f"{where}: {len(data)} attributes exceed AD_ATTRIBUTES_MAX = {AD_ATTRIBUTES_MAX}")
     ad = ClassAd()
     for name, value in data.items():
         _put(ad, name, value, where)
@@ -97,7 +97,7 @@ def _put(ad: ClassAd, name: str, value: object, where: str) -> None:
         if kind is int and not -(2**63) <= value < 2**63:  # type: ignore[operator]
             raise WireError(f"{where}.{name}: the number has more than 64 bits")
         if kind in _PLAIN or kind is float:
-            # Names and values from outside are checked by the ad itself.
+            # The ad itself checks names and values from outside.
             ad[name] = value
             return
         text = value.get("expr") if isinstance(value, dict) and len(value) == 1 else None

@@ -1,4 +1,4 @@
-"""Records of decisions as JSON, and back. What is empty is left out."""
+"""Audit records as JSON, and back. Empty fields are left out."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from roost.model.audit import SAMPLES_MAX, AuditRecord, clipped
 from roost.wire.errors import WireError
 from roost.wire.structs import read
 
-#: Bytes of what a record has in detail.
+#: Maximum size of a record's detail, bytes.
 DETAIL_MAX: Final = 32_000
-#: Characters of a sample.
+#: Maximum length of a sample, characters.
 _SAMPLE_MAX: Final = 200
 
 
@@ -26,14 +26,14 @@ def audit_data(record: AuditRecord) -> dict[str, Any]:
 
 
 def _clean(value: object) -> object:
-    """A text that any database takes: some come from users, and may be cut in the middle of a character."""
+    """A text that any database accepts: some come from users, and may be split in the middle of a character."""
     if not isinstance(value, str) or (value.isascii() and "\0" not in value):
         return value
     return value.encode("utf-8", "surrogateescape").decode("utf-8", "replace").replace("\0", "\ufffd")
 
 
 def audit_from(data: object) -> AuditRecord:
-    """A record from JSON; texts that are too long are cut. Raises WireError."""
+    """A record from JSON; texts that are too long are truncated. Raises WireError."""
     record = read(AuditRecord, data, "a record of a decision", strict=False)
     if len(msgspec.json.encode(data_of(record.detail))) > DETAIL_MAX:
         raise WireError(f"the detail of a record of a decision is an object of at most {DETAIL_MAX} bytes")

@@ -14,13 +14,13 @@ from roost.wire.structs import Struct, data_of
 
 M = TypeVar("M", bound=Message)
 
-#: Largest message, bytes; the embedded server is told the same.
+#: Maximum size of a message, bytes; the embedded server gets the same limit.
 MESSAGE_BYTES_MAX: Final = 8 * 1024 * 1024
 
 
 def _plain(value: object) -> object:
     if not isinstance(value, Struct):
-        raise TypeError(f"{type(value).__name__} has no form in JSON")
+        raise TypeError(f"{type(value).__name__} cannot be represented in JSON")
     return data_of(value)
 
 
@@ -29,10 +29,10 @@ _DECODER: Final = msgspec.json.Decoder(functools.reduce(operator.or_, ALL))
 
 
 def encode(message: Message) -> bytes:
-    """The bytes of a message. Raises WireError for one that is too large.
+    """Encode a message. Raises WireError for one that is too large.
 
-    What daemons tell may have names of files in it, which need not be UTF-8: their odd bytes are written as `as_text`
-    does. What a user asks for is not changed, but refused.
+    Messages of daemons may contain file names that are not UTF-8: their invalid bytes are written as by `as_text`.
+    Requests of users are not changed; those with such names are refused.
     """
     try:
         try:
@@ -44,12 +44,12 @@ def encode(message: Message) -> bytes:
     except (UnicodeEncodeError, TypeError, OverflowError) as error:
         raise WireError(f"{type(message).__name__}: {error}") from None
     if len(data) > MESSAGE_BYTES_MAX:
-        raise WireError(f"{type(message).__name__}: {len(data)} bytes are more than MESSAGE_BYTES_MAX")
+        raise WireError(f"{type(message).__name__}: {len(data)} bytes exceed MESSAGE_BYTES_MAX")
     return data
 
 
 def as_text(name: str) -> str:
-    r"""The name of a file as other programs can read it: of one that is not UTF-8, odd bytes as ``\xff``."""
+    r"""A file name that other programs can read: if it is not UTF-8, invalid bytes are written as ``\xff``."""
     if name.isascii():
         return name
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
@@ -70,7 +70,7 @@ def _readable(value: object) -> object:
 def decode(data: bytes) -> Message:
     """The message in `data`. Raises WireError."""
     if len(data) > MESSAGE_BYTES_MAX:
-        raise WireError(f"{len(data)} bytes are more than MESSAGE_BYTES_MAX = {MESSAGE_BYTES_MAX}")
+        raise WireError(f"{len(data)} bytes exceed MESSAGE_BYTES_MAX = {MESSAGE_BYTES_MAX}")
     try:
         message = _DECODER.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -82,7 +82,7 @@ def decode(data: bytes) -> Message:
 
 
 def expect(kind: type[M], data: bytes) -> M:
-    """The message in `data`, which must be of that type. Raises WireError."""
+    """Decode the message in `data`, which must be of that type. Raises WireError."""
     message = decode(data)
     if not isinstance(message, kind):
         raise WireError(f"{kind.__name__} was expected, not {type(message).__name__}")

@@ -1,7 +1,7 @@
-"""What is wrong with a message."""
+"""The error for an invalid message."""
 
 from __future__ import annotations
 
 
 class WireError(ValueError):
-    """A message that cannot be read; the text says where and why. Nothing of it has been acted on."""
+    """A message that cannot be read; the text says where and why. No part of it has been acted on."""

@@ -1,9 +1,9 @@
 """The messages themselves: frozen structs, each a JSON object with its `type` and the version `v` of the protocol.
 
-Fields that a reader does not know are skipped, so that a newer writer can add some; a message of a higher version than
-`VERSION` is refused. Ads are plain JSON here (`ads` turns them into ads and back); times are epoch s, sizes as named.
+Unknown fields are skipped, so a newer writer can add some; a message of a higher version than `VERSION` is refused. Ads
+are plain JSON here (`ads` converts them into ads and back); times are epoch s, and the names of sizes say their units.
 
-A sender names what an answer should carry in `reply_to`; it comes back unchanged and has a meaning only for the sender.
+A sender puts an identifier for the answer in `reply_to`; it is echoed unchanged and has a meaning only for the sender.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from roost.model.cell_accounting import TaskUse
 from roost.model.queue_context import QueueContext
 from roost.wire.ads import AdData
 
-#: Of the protocol. Raised when an old reader would misunderstand a new message.
+#: The protocol version. It is raised when an old reader would misunderstand a new message.
 VERSION: Final = 1
-#: Characters of the id of a request.
+#: Maximum length of a request id, characters.
 REQUEST_ID_MAX: Final = 32
 
 
 class Message(msgspec.Struct, frozen=True, kw_only=True, tag=True, tag_field="type", omit_defaults=True):
-    """What all messages have in common."""
+    """The common part of all messages."""
 
     v: int = VERSION
 
@@ -32,7 +32,7 @@ class Message(msgspec.Struct, frozen=True, kw_only=True, tag=True, tag_field="ty
 
 
 class RequestClaim(Message, frozen=True, kw_only=True):
-    """The queue asks for a slot."""
+    """The queue requests a slot."""
 
     slot: str
     claim_id: str
@@ -44,32 +44,32 @@ class RequestClaim(Message, frozen=True, kw_only=True):
 
 
 class ReleaseClaim(Message, frozen=True, kw_only=True):
-    """The queue gives a claim back."""
+    """The queue releases a claim."""
 
     claim_id: str
-    #: The id of the request that led to it, for the log; "" where none did.
+    #: The id of the request that led to it, for the log; "" for none.
     request: str = ""
 
 
 class KeepAlive(Message, frozen=True, kw_only=True):
-    """The queue that holds these claims lives."""
+    """The queue that holds these claims is alive."""
 
     claim_ids: list[str]
     reply_to: str = ""
 
 
 class ActivateClaim(Message, frozen=True, kw_only=True):
-    """A job is to run on a claim. `run` names the attempt: all later messages about it carry that name."""
+    """A job must run on a claim. `run` names the attempt: all later messages about it carry that name."""
 
     claim_id: str
     job_ad: AdData
     run: str
-    #: What the queue instance of a Grid Engine cell gives the job; None in a pool without one.
+    #: The settings of the job's Grid Engine queue instance; None in a pool without a cell.
     context: QueueContext | None = None
 
 
 class EndJob(Message, frozen=True, kw_only=True):
-    """The job of a claim is to end, for the queue wants it: held, removed or put back; the claim stays."""
+    """The job of a claim must end because the queue wants it held, removed or requeued; the claim stays."""
 
     claim_id: str
     run: str
@@ -78,53 +78,53 @@ class EndJob(Message, frozen=True, kw_only=True):
     code: int
     subcode: int = 0
     text: str = ""
-    #: At once, without time for its own end.
+    #: At once, without time to end by itself.
     hard: bool = False
-    #: As of `ReleaseClaim`.
+    #: As in `ReleaseClaim`.
     request: str = ""
 
 
 class SuspendJob(Message, frozen=True, kw_only=True):
-    """The job of a claim is to stand still until `ContinueJob`."""
+    """The job of a claim must be suspended until `ContinueJob`."""
 
     claim_id: str
-    #: The run that is meant; "" for whichever there is.
+    #: The run to suspend; "" for the current one.
     run: str = ""
-    #: As of `ReleaseClaim`.
+    #: As in `ReleaseClaim`.
     request: str = ""
 
 
 class ContinueJob(Message, frozen=True, kw_only=True):
-    """The job of a claim is to go on."""
+    """The job of a claim must continue."""
 
     claim_id: str
-    #: The run that is meant; "" for whichever there is.
+    #: The run to continue; "" for the current one.
     run: str = ""
-    #: As of `ReleaseClaim`.
+    #: As in `ReleaseClaim`.
     request: str = ""
 
 
 class ReportTaken(Message, frozen=True, kw_only=True):
-    """What the machine said of the end of these runs is on the queue's disk."""
+    """The queue has stored the machine's reports of the ends of these runs."""
 
     runs: list[str]
 
 
 class Reconnect(Message, frozen=True, kw_only=True):
-    """A queue that has started again asks what became of its claims: claim id to run, "" for none."""
+    """A restarted queue asks for the state of its claims: claim id to run, "" for none."""
 
     claims: dict[str, str]
     reply_to: str = ""
 
 
 class Files(Message, frozen=True, kw_only=True):
-    """The input of a run, the answer to `AskFiles`; or why there is none."""
+    """The input of a run, in answer to `AskFiles`; or why there is none."""
 
     #: The items, as `transfer.pack_items` writes them.
     items: bytes = b""
-    #: Names of those at the top that an earlier run has saved, as text (`codec.as_text`).
+    #: Names of top-level items that an earlier run has saved, as text (`codec.as_text`).
     saved: list[str] = []
-    #: Too many runs get files now: ask again.
+    #: Too many runs are getting files now: ask again.
     wait: bool = False
     error: str = ""
     #: HoldReasonCode and its subcode.
@@ -133,7 +133,7 @@ class Files(Message, frozen=True, kw_only=True):
 
 
 class FilePart(Message, frozen=True, kw_only=True):
-    """A piece of a file, the answer to `GetFile`; or why there is none."""
+    """A piece of a file, in answer to `GetFile`; or why there is none."""
 
     data: bytes = b""
     #: The file ends with this piece.
@@ -144,10 +144,10 @@ class FilePart(Message, frozen=True, kw_only=True):
 
 
 class FileTaken(Message, frozen=True, kw_only=True):
-    """The answer to `PutFile`: from which byte on more is wanted; or why nothing is."""
+    """The answer to `PutFile`: the byte from which on more is wanted; or why nothing is."""
 
     offset: int = 0
-    #: Too many runs send files now: ask again.
+    #: Too many runs are sending files now: ask again.
     wait: bool = False
     error: str = ""
     code: int = 0
@@ -170,7 +170,7 @@ class ClaimAnswered(Message, frozen=True, kw_only=True):
 
 
 class ActivationAnswered(Message, frozen=True, kw_only=True):
-    """Whether a job is about to be run."""
+    """Whether a job will be run."""
 
     claim_id: str
     run: str
@@ -189,7 +189,7 @@ class JobBegan(Message, frozen=True, kw_only=True):
 
 
 class JobSuspended(Message, frozen=True, kw_only=True):
-    """All processes of the job stand still."""
+    """All processes of the job are suspended."""
 
     claim_id: str
     run: str
@@ -198,7 +198,7 @@ class JobSuspended(Message, frozen=True, kw_only=True):
 
 
 class JobResumed(Message, frozen=True, kw_only=True):
-    """They go on."""
+    """All processes of the job continue."""
 
     claim_id: str
     run: str
@@ -206,7 +206,7 @@ class JobResumed(Message, frozen=True, kw_only=True):
 
 
 class JobMeasured(Message, frozen=True, kw_only=True):
-    """What the job uses."""
+    """The usage of the job."""
 
     claim_id: str
     run: str
@@ -215,18 +215,18 @@ class JobMeasured(Message, frozen=True, kw_only=True):
 
 
 class JobCheckpointed(Message, frozen=True, kw_only=True):
-    """The job's state has been saved."""
+    """The job's checkpoint has been saved."""
 
     claim_id: str
     run: str
     at: float
-    #: How often in this run.
+    #: Number of checkpoints in this run.
     checkpoints: int
     attributes: AdData
 
 
 class FileMoved(Message, frozen=True, kw_only=True):
-    """A stage of moving files: "input-started", "input-finished", "output-started" or "output-finished"."""
+    """A stage of moving files: "input-" or "output-" with "queued", "started" or "finished"."""
 
     claim_id: str
     run: str
@@ -235,7 +235,7 @@ class FileMoved(Message, frozen=True, kw_only=True):
 
 
 class RunEnded(Message, frozen=True, kw_only=True):
-    """How a run ended. Sent again until `ReportTaken` names the run."""
+    """A run has ended. Repeated until `ReportTaken` names the run."""
 
     claim_id: str
     run: str
@@ -253,14 +253,14 @@ class RunEnded(Message, frozen=True, kw_only=True):
     checkpoints: int = 0
     slot: str = ""
     attributes: AdData = {}
-    #: The claim takes no other job: the slot is emptied, or the claim has lasted as long as it may.
+    #: The claim accepts no other job: the slot is being emptied, or the claim has reached its maximum lifetime.
     closing: bool = False
-    #: Bytes of files that the run left, and that it got.
+    #: Bytes of files that the run sent and received.
     bytes_sent: int = 0
     bytes_received: int = 0
-    #: Of a parallel job with slave tasks, what each of them used.
+    #: For a parallel job with slave tasks, the usage of each of them.
     tasks: list[TaskUse] = []
-    #: The id of the request that ordered the end, for the log; "" where none did.
+    #: The id of the request that ordered the end, for the log; "" for none.
     request: str = ""
 
 
@@ -269,29 +269,29 @@ class ClaimGone(Message, frozen=True, kw_only=True):
 
     claim_id: str
     reason: str
-    #: VacateReasonCode; 0 where no job had to go.
+    #: VacateReasonCode; 0 if no job had to leave.
     code: int = 0
-    #: The run whose end the machine still reports, so that the queue does not take it for lost; "" for none.
+    #: The run whose end the machine is still reporting, so that the queue does not consider it lost; "" for none.
     run: str = ""
 
 
 class ClaimsKnown(Message, frozen=True, kw_only=True):
-    """The answer to `KeepAlive` and `Reconnect`, or word that a claim waits for its slot.
+    """The answer to `KeepAlive` and `Reconnect`, or a notice that a claim waits for its slot.
 
-    Claim id to the run that it has now, or whose end has not been taken yet; "" for none.
+    Claim id to its current run, or the run whose end has not been acknowledged yet; "" for none.
     """
 
     reply_to: str
     known: dict[str, str]
     unknown: list[str]
-    #: The machine asks for `KeepAlive`: half of the leases of these claims has passed without one.
+    #: The machine asks for `KeepAlive`: half of the lease time of these claims has passed without one.
     renew: bool = False
-    #: Claim id to how its run stands (`roost.model.claims.Standing`), where the machine can tell.
+    #: Claim id to the state of its run (`roost.model.claims.RunStanding`), if the machine knows it.
     standings: dict[str, str] = {}
 
 
 class AskFiles(Message, frozen=True, kw_only=True):
-    """A machine asks what the input of a run is."""
+    """A machine asks for the list of a run's input files."""
 
     run: str
 
@@ -317,23 +317,23 @@ class PutFile(Message, frozen=True, kw_only=True):
     data: bytes = b""
     last: bool = False
     begun: bool = False
-    #: "home" for where the user wants it, "spool" for the next run.
+    #: "home" for the place where the user wants it, "spool" for the next run.
     to: str = "home"
-    #: Which transfer of the run it belongs to; each to the spool is kept apart until it is whole.
+    #: Number of the transfer within the run; each transfer to the spool is kept separate until it is complete.
     transfer: str = ""
 
 
 class Chirp(Message, frozen=True, kw_only=True):
-    """A running job asks its queue for something: a file of its user, an attribute of its ad, a line of its log."""
+    """A running job makes a request to its queue: for a file of its user, an attribute of its ad, a line of its log."""
 
     run: str
-    #: What it asks for and the arguments, a list as JSON, in which names need not be UTF-8.
+    #: The request and its arguments, a list as JSON, in which names need not be UTF-8.
     asked: bytes
     data: bytes = b""
 
 
 class Chirped(Message, frozen=True, kw_only=True):
-    """The answer to `Chirp`; `errno` is 0 if it was done."""
+    """The answer to `Chirp`; `errno` is 0 for success."""
 
     value: int = 0
     data: bytes = b""
@@ -343,7 +343,7 @@ class Chirped(Message, frozen=True, kw_only=True):
 
 
 class OutputDone(Message, frozen=True, kw_only=True):
-    """All output of a run has been sent; what was sent to the spool takes the place of what was there."""
+    """All output of a run has been sent; what was sent to the spool replaces the earlier content."""
 
     run: str
     to: str = "home"
@@ -356,13 +356,13 @@ class OutputDone(Message, frozen=True, kw_only=True):
 class SlotAds(Message, frozen=True, kw_only=True):
     """The ads of a machine's slots. `whole`: slots that are not named are gone.
 
-    What is too large for one message comes in several, of which the last names all slots that are `present`: others
-    are gone. A reader that does not know that forgets them when their time is over.
+    Ads that are too large for one message are sent in several, the last of which names all slots that are `present`:
+    others are gone. A reader that does not know this field forgets them when they expire.
     """
 
     node: str
     ads: list[AdData]
-    #: Name to the id of the claim on offer; only the central manager hears it.
+    #: Name to the id of the claim on offer; only the central manager receives it.
     claim_ids: dict[str, str] = {}
     gone: list[str] = []
     whole: bool = False
@@ -376,8 +376,8 @@ class DaemonAds(Message, frozen=True, kw_only=True):
     gone: list[str] = []
 
 
-class Request(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Idle jobs of one autocluster that follow each other in their submitter's order."""
+class ResourceRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Consecutive idle jobs of one autocluster, in their submitter's order."""
 
     autocluster: int
     ad: AdData
@@ -389,43 +389,44 @@ class Request(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Demand(Message, frozen=True, kw_only=True):
-    """The idle jobs of a queue: what each submitter wants, in order. Replaces what was said before."""
+    """The idle jobs of a queue: the requests of each submitter, in order. Replaces the previous demand."""
 
     schedd: str
     #: Submitter to requests.
-    submitters: dict[str, list[Request]]
+    submitters: dict[str, list[ResourceRequest]]
     #: Submitter to attributes of its ad: RunningJobs, IdleJobs, HeldJobs, WeightedRunningJobs.
     ads: dict[str, AdData] = {}
     serial: int = 0
-    #: The serial of the last `Matched` that the queue has acted upon.
+    #: The serial of the last `Matched` that the queue has processed.
     heard: int = 0
-    #: Claims that were given and not needed.
+    #: Claims that were assigned and not needed.
     declined: list[str] = []
-    #: How many slots the queue may ask for now, for all submitters together; None for as many as it has jobs.
+    #: How many slots the queue may request now, for all submitters together; None for as many as it has jobs.
     places: int | None = None
-    #: Slot to the public part of the id of its claim that has just ended, as jobs came to wait: perhaps those that were
-    #: there.
+    #: Counter of jobs becoming idle; None if not all idle jobs are included here.
+    arrivals: int | None = None
+    #: Slot to the public part of the id of its claim that has just ended while jobs became idle, perhaps its own jobs.
     left: dict[str, str] = {}
-    #: Digest of the attributes (`Significant`) that jobs are told apart by.
+    #: Digest of the attributes (`Significant`) by which jobs are distinguished.
     apart: str = ""
-    #: Revision of the Grid Engine cell that the queue keeps; 0 for none.
+    #: Revision of the queue's Grid Engine cell; 0 for none.
     cell: int = 0
     #: Queue instances of that cell that are in the error state, each with the reason.
     errors: dict[str, str] = {}
-    #: Digest of the states that queue instances of it were given; "" for none.
+    #: Digest of the states that queue instances of the cell were given; "" for none.
     cell_states: str = ""
-    #: Changes whenever what users have used of it has changed.
+    #: Changes whenever the users' usage of the cell has changed.
     usage: int = 0
 
 
 class Part(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A further slot of a job that gets several, all or none."""
+    """An additional slot of a job that gets several, all or none."""
 
     slot: str
     node: str
     claim_id: str
     slot_ad: AdData
-    #: What it is of the job in a Grid Engine cell.
+    #: What it is granted in a Grid Engine cell.
     task: AdData
 
 
@@ -440,40 +441,40 @@ class Match(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     slot_ad: AdData
     #: "none", "rank" or "prio".
     preempts: str = "none"
-    #: What the job gets of a Grid Engine cell; empty in a pool without one.
+    #: What the job is granted in a Grid Engine cell; empty in a pool without one.
     task: AdData = {}
-    #: Further slots of a parallel job.
+    #: Additional slots of a parallel job.
     parts: list[Part] = []
 
 
 class Matched(Message, frozen=True, kw_only=True):
-    """What a cycle gave to one queue, and why the rest got nothing."""
+    """The slots that a cycle assigned to one queue, and why the other requests got none."""
 
     matches: list[Match]
-    #: Autocluster to why it got no (further) slot.
+    #: Autocluster to the reason why it got no (further) slot.
     rejected: dict[str, str] = {}
-    #: Of the matchmaker; the queue says which it has heard.
+    #: Serial of the negotiator; the queue reports which it has received.
     serial: int = 0
 
 
 class Audit(Message, frozen=True, kw_only=True):
-    """Decisions for the record (`wire.audit`), sent to the central manager again until it says that it has them."""
+    """Audit records (`wire.audit`), sent to the central manager repeatedly until it confirms them."""
 
-    #: Of the sender: a queue and a machine may have the same name.
+    #: Role of the sender: a queue and a machine may have the same name.
     role: str
     records: list[Any]
-    #: Of the last of them.
+    #: Serial of the last of them.
     serial: int
 
 
 class AuditKept(Message, frozen=True, kw_only=True):
-    """Decisions that are on record: ``role name`` of a daemon to the serial up to which."""
+    """Stored audit records: ``role name`` of a daemon to the serial of its last one."""
 
     kept: dict[str, int]
 
 
 class SlotsMatched(Message, frozen=True, kw_only=True):
-    """Slots of a machine have been given away, and will be claimed."""
+    """Slots of a machine have been assigned, and will be claimed."""
 
     claim_ids: list[str]
 
@@ -481,35 +482,35 @@ class SlotsMatched(Message, frozen=True, kw_only=True):
 class SlotSuspenders(msgspec.Struct, frozen=True, kw_only=True):
     """What suspends the job of a slot."""
 
-    #: PublicClaimId of the claim that this is about.
+    #: PublicClaimId of the claim concerned.
     claim: str
-    #: `roost.model.cell_requests.Suspender` to what to say of it.
+    #: `roost.model.cell_requests.Suspender` to its description.
     suspenders: dict[str, str]
 
 
 class SlotsSuspended(Message, frozen=True, kw_only=True):
-    """What of the Grid Engine cell suspends the job of each slot; it replaces what was said of the slot before."""
+    """What in the Grid Engine cell suspends the job of each slot; replaces the previous message about the slot."""
 
     slots: dict[str, SlotSuspenders]
 
 
 class HostConfigured(Message, frozen=True, kw_only=True):
-    """What the Grid Engine cell configures for a machine."""
+    """The Grid Engine cell's settings for a machine."""
 
     #: Its load sensors, as `roost.model.cell_requests.LOAD_SENSORS` in the ads of its slots; "" for none.
     load_sensors: str
 
 
 class Significant(Message, frozen=True, kw_only=True):
-    """The job attributes that matching depends on, and the pool's policy that is in force."""
+    """The job attributes on which matching depends, and the pool policy in force."""
 
     attributes: list[str]
-    #: What tells that policy from others, "" for none; None from who does not say it.
+    #: Identifier of that policy, "" for none; None from a sender that does not report it.
     policy: str | None = None
 
 
 class Hello(Message, frozen=True, kw_only=True):
-    """The central manager has started, and knows nothing: say what there is."""
+    """The central manager has started without any state: send yours."""
 
     started_at: float
 
@@ -518,58 +519,60 @@ class Hello(Message, frozen=True, kw_only=True):
 
 
 class AskTaskPlace(Message, frozen=True, kw_only=True):
-    """The machine of a parallel job's master asks where tasks for a host of the cell are to be started."""
+    """The machine of a parallel job's master asks where to start tasks for a host of the cell."""
 
     run: str
     host: str
 
 
 class TaskPlace(Message, frozen=True, kw_only=True):
-    """The answer to `AskTaskPlace`: the machine, and what the job has there; or why nothing is to be started."""
+    """The answer to `AskTaskPlace`: the machine, and the job's resources there; or why nothing may be started."""
 
     node: str = ""
     #: The job's claims there.
     claims: list[str] = []
-    #: Its queue instances there, and what each of them gives a task.
+    #: Its queue instances there, and the settings of each for tasks.
     queues: list[QueueContext] = []
-    #: The claim of which the job itself takes a slot; "" for none of these.
+    #: The claim of which the job itself uses a slot; "" if it is none of these.
     first: str = ""
     error: str = ""
 
 
 class OpenTask(Message, frozen=True, kw_only=True):
-    """A process of a parallel job wants a task started; it goes to the daemon of its own machine."""
+    """A process of a parallel job wants to start a task; sent to the daemon of its own machine."""
 
-    #: The run of the job, and what only its processes know.
+    #: The run of the job, and a secret that only its processes know.
     run: str
     secret: str
-    #: The number of the job as the process has it in its environment.
+    #: The number of the job in the environment of the process.
     job: str
-    #: Names the task: said again, it is the same task.
+    #: Identifies the task: a repeated message refers to the same task.
     task: str
+    #: The connection only provides input to the task, which does not end with it.
+    feeds: bool = False
     host: str
     #: The command with its arguments.
     words: list[str]
-    #: Variables that the task gets from the process, and what it is told of that.
+    #: Variables that the process passes to the task, and those that describe the task.
     exported: dict[str, str] = {}
     told: dict[str, str] = {}
-    #: Where it begins; "" for the directory of the job.
+    #: Its working directory; "" for the directory of the job.
     directory: str = ""
-    #: The words are a line for the login shell of the job's user, or a program with its arguments.
+    #: Whether the words are a line for the login shell of the job's user, or a program with its arguments.
     shell: bool = True
-    #: It reads what `WriteTask` brings; else nothing.
+    #: Whether it reads input from `WriteTask`; otherwise it has none.
     stdin: bool = True
-    #: It has a terminal with so many rows and columns; 0 for none.
+    #: Rows and columns of its terminal; 0 for no terminal.
     rows: int = 0
     columns: int = 0
 
 
 class BeginTask(Message, frozen=True, kw_only=True):
-    """The machine of a parallel job's master has a task started on another machine, or its own."""
+    """The machine of a parallel job's master starts a task on another machine, or its own."""
 
     run: str
     task: str
-    #: As `TaskPlace` has them.
+    #: As in `TaskPlace`.
     claims: list[str]
     queues: list[QueueContext]
     first: str = ""
@@ -586,13 +589,13 @@ class BeginTask(Message, frozen=True, kw_only=True):
 class TaskBegun(Message, frozen=True, kw_only=True):
     """The answer to `OpenTask` and `BeginTask`."""
 
-    #: Of the job on that host, as accounting names it: "1.node2".
+    #: Number of the task on that host, as accounting names it: "1.node2".
     name: str = ""
     error: str = ""
 
 
 class ReadTask(Message, frozen=True, kw_only=True):
-    """What has a task printed from these bytes on? The answer may take a moment, until there is something to say."""
+    """Ask for a task's output from these bytes on. The answer may be delayed until there is output."""
 
     task: str
     out: int = 0
@@ -600,32 +603,34 @@ class ReadTask(Message, frozen=True, kw_only=True):
 
 
 class TaskPrinted(Message, frozen=True, kw_only=True):
-    """The answer to `ReadTask`. `ended`: the task is over, and there is no more than this."""
+    """The answer to `ReadTask`. `ended`: the task is over, and there is no more output."""
 
     out: bytes = b""
     err: bytes = b""
     ended: bool = False
     exit_code: int | None = None
-    #: The signal that it died of by itself; one that its job's end has killed has none.
+    #: The signal that it died of by itself; none if it was killed at its job's end.
     signal: int | None = None
     #: Why nothing is known of the task.
     error: str = ""
 
 
 class WriteTask(Message, frozen=True, kw_only=True):
-    """Input for a task from a byte on; `last`: there is no more. Said twice, the task has it once."""
+    """Input for a task from a byte on; `last`: there is no more. A repeated message has no further effect."""
 
     task: str
     offset: int
     data: bytes = b""
     last: bool = False
-    #: The size of its terminal; 0 where nothing is said of that.
+    #: The size of its terminal; 0 if not given.
     rows: int = 0
     columns: int = 0
 
 
 class TaskTook(Message, frozen=True, kw_only=True):
-    """The answer to `WriteTask`: from which byte on more is wanted; `closed`: the last is known; `over`: none is."""
+    """The answer to `WriteTask`: the byte from which on more is wanted; `closed`: the end was received; `over`: no more
+    is wanted.
+    """
 
     offset: int
     closed: bool = False
@@ -633,26 +638,26 @@ class TaskTook(Message, frozen=True, kw_only=True):
 
 
 class EndTask(Message, frozen=True, kw_only=True):
-    """The process that asked for a task is gone: the task is to end."""
+    """The process that started a task is gone: the task must end."""
 
     task: str
 
 
 class EndTasks(Message, frozen=True, kw_only=True):
-    """A parallel job is over: its tasks on these claims are to end, and no more are started."""
+    """A parallel job is over: its tasks on these claims must end, and no more are started."""
 
     run: str
     claims: list[str]
 
 
 class TasksEnded(Message, frozen=True, kw_only=True):
-    """The answer to `EndTasks`: all tasks that there were."""
+    """The answer to `EndTasks`: all tasks that existed."""
 
     tasks: list[TaskUse] = []
 
 
 class HoldTasks(Message, frozen=True, kw_only=True):
-    """The tasks of a job on these claims are to stand still, or to go on; answered by `Answer`."""
+    """The tasks of a job on these claims must be suspended or resumed; answered by `Answer`."""
 
     run: str
     claims: list[str]
@@ -663,11 +668,11 @@ class HoldTasks(Message, frozen=True, kw_only=True):
 
 
 class Ask(Message, frozen=True, kw_only=True):
-    """A request of a command: what, and the fields of its struct (`requests`), which `verbs` reads."""
+    """A request of a command: the verb, and the fields of its struct (`requests`), which `verbs` reads."""
 
     what: str
     args: dict[str, object] = {}
-    #: By which logs name the request; the asker makes it up.
+    #: Request id used in logs; chosen by the requester.
     id: Annotated[str, msgspec.Meta(max_length=REQUEST_ID_MAX)] = ""
 
 
@@ -675,9 +680,9 @@ class Answer(Message, frozen=True, kw_only=True):
     """A piece of the answer to `Ask`; several with `more` may come before the last."""
 
     ok: bool = True
-    #: Stable word for what went wrong; "" where nothing did.
+    #: Stable code of the error; "" for none.
     code: str = ""
-    #: What went wrong; in an answer that is `ok`, a warning to read the data with.
+    #: The error message; if the answer is `ok`, a warning about the data.
     text: str = ""
     remedy: str = ""
     #: The reply (`requests`), or some of its rows.
@@ -685,5 +690,5 @@ class Answer(Message, frozen=True, kw_only=True):
     more: bool = False
 
 
-#: Everything that travels.
+#: All message types.
 ALL: Final[tuple[type[Message], ...]] = tuple(sorted(Message.__subclasses__(), key=lambda each: each.__name__))

@@ -1,4 +1,4 @@
-"""What does not fit into one message, cut into parts that do."""
+"""Splitting content that does not fit into one message."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from roost.wire.codec import MESSAGE_BYTES_MAX
 
 _Item = TypeVar("_Item")
 
-#: How many bytes of items one message has, unless an item alone is larger.
+#: Maximum size of the items of one message, bytes, unless a single item is larger.
 PART_BYTES: Final = MESSAGE_BYTES_MAX // 4
 
 
 def in_parts(items: Sequence[_Item]) -> list[list[_Item]]:
-    """Items as they fit into messages, in their order; at least one part, which may be empty."""
+    """Items grouped into messages, in order; at least one group, which may be empty."""
     if len(items) < 2:
-        # What is alone cannot be cut, and most messages are about one thing.
+        # A single item cannot be split, and most messages have one.
         return [list(items)]
     parts: list[list[_Item]] = [[]]
     size = 0
@@ -33,5 +33,5 @@ def in_parts(items: Sequence[_Item]) -> list[list[_Item]]:
 
 
 def size_of(item: object) -> int:
-    """Bytes of an item in a message."""
+    """Size of an item in a message, bytes."""
     return len(msgspec.json.encode(item))

@@ -1,7 +1,8 @@
-"""Requests and answers as plain JSON, for commands: they must start at once, and the message classes take their time.
+"""Requests and answers as plain JSON, for commands: they must start quickly, and importing the message classes takes
+time.
 
-The bytes are those of `codec`; a test holds the two together. An answer is checked for what a command relies on: its
-type, the version, and the types of its fields. What is in the data of an answer is the asker's to judge.
+The bytes are those of `codec`; a test compares the two. An answer is checked for what a command relies on: its type,
+the version, and the types of its fields. The requester must check the data of the answer.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ class PlainAnswer(NamedTuple):
     """An `Answer`, or a piece of one."""
 
     ok: bool = True
-    #: Stable word for what went wrong; "" where nothing did.
+    #: Stable code of the error; "" for none.
     code: str = ""
     text: str = ""
     remedy: str = ""
@@ -31,7 +32,7 @@ class PlainAnswer(NamedTuple):
 
 
 def ask_bytes(what: str, args: dict[str, Any], request_id: str = "") -> bytes:
-    """The bytes of an `Ask`. Raises WireError for one that is too large or holds what JSON has no form for."""
+    """The bytes of an `Ask`. Raises WireError for one that is too large or has a value that JSON cannot represent."""
     message: dict[str, Any] = {"type": "Ask", "v": VERSION, "what": what}
     if args:
         message["args"] = args
@@ -42,20 +43,20 @@ def ask_bytes(what: str, args: dict[str, Any], request_id: str = "") -> bytes:
     except (TypeError, ValueError, RecursionError) as error:
         raise WireError(f"Ask: {error}") from None
     if len(data) > MESSAGE_BYTES_MAX:
-        raise WireError(f"Ask: {len(data)} bytes are more than MESSAGE_BYTES_MAX")
+        raise WireError(f"Ask: {len(data)} bytes exceed MESSAGE_BYTES_MAX")
     return data
 
 
 def answer_of(data: bytes) -> PlainAnswer:
     """The answer in `data`. Raises WireError."""
     if len(data) > MESSAGE_BYTES_MAX:
-        raise WireError(f"{len(data)} bytes are more than MESSAGE_BYTES_MAX = {MESSAGE_BYTES_MAX}")
+        raise WireError(f"{len(data)} bytes exceed MESSAGE_BYTES_MAX = {MESSAGE_BYTES_MAX}")
     try:
         message = json.loads(data)
     except (ValueError, RecursionError) as error:
         raise WireError(f"not a message: {error}") from None
     if not isinstance(message, dict) or message.get("type") != "Answer":
-        raise WireError("an answer was expected, and something else came")
+        raise WireError("expected an answer, but received something else")
     version = message.get("v", VERSION)
     if not isinstance(version, int) or version > VERSION:
         raise WireError(f"Answer: version {version} of the protocol is newer than {VERSION}")

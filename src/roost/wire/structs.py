@@ -1,8 +1,7 @@
-"""Structs are read from JSON: `read` checks everything that comes.
+"""Reading structs from JSON: `read` validates all input.
 
-What JSON has to be for each field is checked, and what is wrong is told with the name of the field. Ads stay JSON
-objects (`Any` as the type of a value). Annotations are looked at when a struct is first read, for commands import this
-module, and most ask one question.
+The JSON type of each field is checked, and errors name the field. Ads stay JSON objects (`Any` as the type of a value).
+Annotations are evaluated when a struct is first read, because commands import this module and most make one request.
 """
 
 from __future__ import annotations
@@ -19,17 +18,17 @@ from roost.wire.errors import WireError
 _T = TypeVar("_T")
 _Reader: TypeAlias = Callable[[Any], Any]
 
-#: Characters of a wrong value that an error shows.
+#: Maximum number of characters of an invalid value in an error.
 _SHOWN_MAX: Final = 60
 _INTEGER_MAX: Final = 2**63 - 1
-#: More is infinite, and no number is neither more nor less.
+#: A larger number is infinite, and NaN compares with none.
 _NUMBER_MAX: Final = 1.7976931348623157e308
 
 
 def read(kind: type[_T], data: object, where: str, *, strict: bool) -> _T:
-    """The value of that type that JSON is. Raises WireError, which names the field.
+    """Read a value of that type from JSON. Raises WireError, which names the field.
 
-    A strict reader refuses fields that it does not know. Another one skips them, so that a newer writer can add some.
+    A strict reader refuses unknown fields. Any other reader skips them, so a newer writer can add some.
     """
     try:
         value: _T = _reader(cast(Hashable, kind), strict)(data)
@@ -64,7 +63,7 @@ def _shown(value: object) -> str:
 
 @functools.cache
 def _reader(kind: Hashable, strict: bool) -> _Reader:
-    """What checks a JSON value and makes of it one of that type."""
+    """The function that checks a JSON value and converts it to a type."""
     origin, inner = get_origin(kind), get_args(kind)
     if kind is Any:
         kind = object
@@ -129,7 +128,7 @@ def _either(readers: list[_Reader]) -> _Reader:
                 return reader(value)
             except _Mismatch as problem:
                 problems.append(problem)
-        # The one that came furthest knows best what is wrong.
+        # The alternative that got furthest has the most precise error.
         raise max(problems, key=lambda each: len(each.path))
 
     return read
@@ -153,12 +152,12 @@ def _sequence(origin: type, kind: Any, reader: _Reader) -> _Reader:
         if not isinstance(value, list):
             raise _Mismatch(f"{_shown(value)} is not a list")
         if plain is not None and plain.issuperset(map(type, value)):
-            # Long lists are of ads, or names.
+            # Long lists consist of ads or names.
             return value if origin is list else tuple(value)
         try:
             return origin([reader(each) for each in value])
         except _Mismatch:
-            # The place of the wrong one is looked for only where there is one.
+            # The position of the invalid item is determined only if there is one.
             return origin([_at(reader, each, f"[{at}]") for at, each in enumerate(value)])
 
     return read
@@ -182,7 +181,9 @@ def _struct(kind: type[Struct], strict: bool) -> _Reader:
         if not isinstance(value, dict):
             raise _Mismatch(f"{_shown(value)} is not an object")
         if strict and (unknown := value.keys() - readers.keys()):
-            raise _Mismatch(f"there is no such field; known are {', '.join(readers) or 'none'}", f".{min(unknown)}")
+            raise _Mismatch(
+                f"there is no such field; the fields are {', '.join(readers) or 'none'}", f".{min(unknown)}"
+            )
         if missing := required - value.keys():
             raise _Mismatch("this field is missing", f".{min(missing)}")
         fields = {}

@@ -1,26 +1,28 @@
 """The subjects that messages travel on, and who may use which.
 
-All begin with ``roost.<pool>``. The last token of an order or a report names its sender, so that permissions of the bus
-can hold everybody to his own name:
+All begin with ``roost.<pool>``. The last token of an order or a report names its sender, so that permissions on the bus
+restrict each sender to its own name:
 
 =================================== ================================================================
 ``….node.<node>.<sender>``          orders of a queue to an execute machine
 ``….schedd.<schedd>.<sender>``      answers and reports of an execute machine to a job queue
-``….schedd.<schedd>.given.<sender>`` what the matchmaker gives a queue, and refuses it
-``….node.<node>.matched.<sender>``  what the matchmaker tells a machine of its slots
-``….node.<node>.tasks.<sender>``    what machines ask each other about tasks of parallel jobs, answered
+``….schedd.<schedd>.given.<sender>`` matches and refusals of the negotiator for a queue
+``….node.<node>.matched.<sender>``  messages of the negotiator to a machine about its slots
+``….node.<node>.tasks.<sender>``    requests between machines about tasks of parallel jobs, answered
 ``….central.slots.<sender>``        ads of an execute machine's slots
-``….central.demand.<sender>``       what a queue wants
+``….central.demand.<sender>``       the demand of a queue
 ``….central.ads.<sender>``          ads of a queue or a machine about itself
-``….central.audit.<sender>``        decisions of machines and queues for the record
+``….central.audit.<sender>``        audit records of machines and queues
 ``….central.ask.<sender>``          requests to collector and negotiator, answered
 ``….schedd.<schedd>.ask.<sender>``  requests to a queue, answered
 ``….node.<node>.ask.<sender>``      requests to an execute machine, answered
-``….all.<sender>``                  words of the central manager to everybody
+``….registrar.ask.<sender>``        requests of members of the pool for keys, answered
+``….all.<sender>``                  broadcasts of the central manager
 =================================== ================================================================
 
-Each subject carries the words of one role, which alone may publish there; who listens takes no others for its own.
-Names of hosts and queues hold characters that a subject must not: `token` writes them as ``=`` and two hex digits.
+Each subject carries the messages of one role, which alone may publish there; subscribers ignore all others. Names of
+hosts and queues may contain characters that are not allowed in a subject: `token` writes them as ``=`` and two hex
+digits.
 """
 
 from __future__ import annotations
@@ -34,17 +36,23 @@ _ESCAPED: Final = re.compile(r"=([0-9a-f]{2})")
 
 
 class Role(StrEnum):
-    """What a daemon is, and so what it may say and hear."""
+    """The role of a daemon, which determines what it may publish and subscribe to."""
 
     CENTRAL = "central"
     SCHEDD = "schedd"
     NODE = "node"
-    #: The web server, which asks for people who have proved to it who they are.
+    #: The web server, which makes requests for users who have authenticated to it.
     WEB = "web"
-    #: Commands of whom the pool runs as.
+    #: Commands of the user who runs the pool.
     CLIENT = "client"
     #: Commands of another user of the machine.
     USER = "user"
+    #: The daemon that admits machines and their users to a pool.
+    REGISTRAR = "registrar"
+    #: An admitted machine, as itself: it may request keys for its daemons and users.
+    MEMBER = "member"
+    #: The owner of an unused invitation.
+    INVITED = "invited"
 
 
 def token(name: str) -> str:
@@ -69,7 +77,7 @@ class Subjects(NamedTuple):
 
     @property
     def prefix(self) -> str:
-        """What all of them begin with."""
+        """The prefix of all subjects."""
         return f"roost.{token(self.pool)}"
 
     def node(self, node: str, sender: str) -> str:
@@ -81,15 +89,15 @@ class Subjects(NamedTuple):
         return f"{self.prefix}.schedd.{token(schedd)}.{token(sender)}"
 
     def given(self, schedd: str, sender: str) -> str:
-        """What the matchmaker gives a queue."""
+        """Matches and refusals for a queue."""
         return f"{self.prefix}.schedd.{token(schedd)}.given.{token(sender)}"
 
     def matched(self, node: str, sender: str) -> str:
-        """What the matchmaker tells an execute machine of its slots."""
+        """Messages of the negotiator to an execute machine about its slots."""
         return f"{self.prefix}.node.{token(node)}.matched.{token(sender)}"
 
     def tasks(self, node: str, sender: str) -> str:
-        """What another machine asks an execute machine about tasks of parallel jobs."""
+        """Requests of other machines to an execute machine about tasks of parallel jobs."""
         return f"{self.prefix}.node.{token(node)}.tasks.{token(sender)}"
 
     def slots(self, sender: str) -> str:
@@ -97,7 +105,7 @@ class Subjects(NamedTuple):
         return f"{self.prefix}.central.slots.{token(sender)}"
 
     def demand(self, sender: str) -> str:
-        """What a queue wants."""
+        """The demand of a queue."""
         return f"{self.prefix}.central.demand.{token(sender)}"
 
     def ads(self, sender: str) -> str:
@@ -105,7 +113,7 @@ class Subjects(NamedTuple):
         return f"{self.prefix}.central.ads.{token(sender)}"
 
     def audit(self, sender: str) -> str:
-        """Decisions for the record."""
+        """Audit records."""
         return f"{self.prefix}.central.audit.{token(sender)}"
 
     def ask_central(self, sender: str) -> str:
@@ -120,18 +128,22 @@ class Subjects(NamedTuple):
         """Requests to an execute machine."""
         return f"{self.prefix}.node.{token(node)}.ask.{token(sender)}"
 
+    def ask_registrar(self, sender: str) -> str:
+        """Requests for keys."""
+        return f"{self.prefix}.registrar.ask.{token(sender)}"
+
     def everybody(self, sender: str) -> str:
-        """Words of the central manager to all."""
+        """Broadcasts of the central manager."""
         return f"{self.prefix}.all.{token(sender)}"
 
     # -- permissions -------------------------------------------------------------------------------
 
     def inbox(self, name: str) -> str:
-        """Prefix of the subjects that answers come back on."""
+        """Prefix of the subjects for answers."""
         return f"_INBOX.{token(self.pool)}.{token(name)}"
 
     def permissions(self, role: Role, name: str) -> tuple[list[str], list[str]]:
-        """What a daemon or command of that name may publish, and what it may subscribe to."""
+        """The subjects that a daemon or command with that name may publish and subscribe to."""
         own, base = token(name), self.prefix
         # Answers go to the requester, in this pool.
         answers = f"_INBOX.{token(self.pool)}.>"
@@ -140,7 +152,7 @@ class Subjects(NamedTuple):
             case Role.CENTRAL:
                 say = [f"{base}.schedd.*.given.{own}", f"{base}.node.*.ask.{own}", f"{base}.node.*.matched.{own}"]
                 say += [f"{base}.all.{own}", answers]
-                # Queues keep the cell.
+                # Queues store the cell.
                 say += [f"{base}.schedd.*.ask.{own}"]
                 hear += [f"{base}.central.>"]
             case Role.SCHEDD:
@@ -154,6 +166,11 @@ class Subjects(NamedTuple):
             case Role.WEB:
                 say = [f"{base}.central.ask.*", f"{base}.schedd.*.ask.*", f"{base}.node.*.ask.*"]
                 hear += [f"{base}.central.slots.*"]
+            case Role.REGISTRAR:
+                say = [answers]
+                hear += [f"{base}.registrar.>"]
+            case Role.MEMBER | Role.INVITED:
+                say = [f"{base}.registrar.ask.{own}"]
             case Role.CLIENT | Role.USER:
                 say = [f"{base}.central.ask.{own}", f"{base}.schedd.*.ask.{own}", f"{base}.node.*.ask.{own}"]
         return say, hear

@@ -1,7 +1,7 @@
-"""All that daemons can be asked, by whom and with what reply: one table a daemon (`requests`).
+"""All requests to daemons, with who may make them and their replies: one table per daemon (`requests`).
 
-A daemon refuses what its table does not have, and a field that the request does not have. Orders and reports between
-daemons are not asked for: the message servers decide who may send those (`subjects`).
+A daemon refuses a request that is not in its table, and a field that the request does not have. Orders and reports
+between daemons are not requests: the message servers decide which daemons may send those (`subjects`).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def ask_of(request: Request[Any]) -> Ask:
 
 
 def asked_verb(daemon: Daemon, ask: Ask) -> Verb:
-    """What a message asks for. Raises WireError for what is not in the table of the daemon."""
+    """The verb of a message. Raises WireError if it is not in the table of the daemon."""
     verb = VERBS[daemon].get(ask.what)
     if verb is None:
         raise WireError(f"{_NAMES[daemon]} cannot answer {ask.what!r}, but {', '.join(VERBS[daemon])}")

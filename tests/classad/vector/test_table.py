@@ -11,7 +11,7 @@ from roost.classad.ad import ClassAd
 from roost.classad.evaluation import evaluate
 from roost.classad.expr import Expr, parse_expression
 from roost.classad.values import ERROR, UNDEFINED
-from roost.classad.vector import Kind, Table
+from roost.classad.vector import CellKind, Table
 from roost.classad.vector.columns import UNUSED_WORDS_MAX
 from roost.classad.world import FixedWorld
 
@@ -90,7 +90,7 @@ def test_a_result_keeps_its_values_when_the_table_changes() -> None:
     mask = table.match(job())
     table.update("slot1", ad(KeyboardIdle="99"))
     assert found.to_list() == [0, 1, 2, 3] and not mask.any()
-    assert found.values.dtype == np.int64 and (found.state == Kind.INTEGER).all()
+    assert found.values.dtype == np.int64 and (found.state == CellKind.INTEGER).all()
 
 
 def test_update_changes_the_versions_of_changed_columns_only() -> None:

@@ -47,9 +47,9 @@ with HTChirp() as line:
     line.access("in.txt", "r")
     line.rmall("d"); line.remove("hard")
     found["who"] = line.whoami(), line.whoareyou("x")
-    def refused(deed, *arguments):
+    def refused(action, *arguments):
         try:
-            getattr(line, deed)(*arguments)
+            getattr(line, action)(*arguments)
         except Exception as error:
             return type(error).__name__
         return ""

@@ -23,7 +23,8 @@ ME = getpass.getuser()
 @pytest.fixture(scope="module")
 def pool(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pool]:
     """A pool with one slot."""
-    with running(tmp_path_factory.mktemp("condor"), cpus=1) as pool:
+    epochs = tmp_path_factory.mktemp("epochs")
+    with running(tmp_path_factory.mktemp("condor"), f"JOB_EPOCH_HISTORY_DIR = {epochs}\n", cpus=1) as pool:
         yield pool
 
 
@@ -55,7 +56,7 @@ def test_submit_says_how_many_jobs_went_to_which_cluster(desk: Desk) -> None:
     appended = ("-a", "Queue n in (7 8)", "-a", "arguments = $(n)")
     desk("condor_submit", *appended, text="executable = /bin/sleep\nhold = true\n")
     assert desk.af(f"{number + 3}", "-af", "Args") == ["7", "8"]
-    assert "has one too" in desk("condor_submit", "a.sub", "-a", "queue 5", status=1).err
+    assert "have a queue statement" in desk("condor_submit", "a.sub", "-a", "queue 5", status=1).err
 
 
 def test_a_description_with_two_programs_makes_a_line_for_each_cluster(desk: Desk) -> None:
@@ -223,7 +224,7 @@ def test_another_pool_or_queue_is_refused(desk: Desk) -> None:
 def test_without_a_pool_commands_say_so(tmp_path: Path) -> None:
     for name, words in (("condor_q", ()), ("condor_status", ()), ("condor_rm", ("1",)), ("condor_history", ())):
         done = run(name, *words, ROOST_HOME=str(tmp_path))
-        assert done.status == 1 and done.err.startswith("Error:") and "no pool runs in" in done.err
+        assert done.status == 1 and done.err.startswith("Error:") and "no pool is running in" in done.err
 
 
 # -- condor_rm and its kin -------------------------------------------------------------------------------------------
@@ -298,10 +299,26 @@ def test_running_jobs_stand_still_go_on_and_are_vacated(desk: Desk) -> None:
     lines = desk("condor_q", "-run").lines[2:]
     assert lines[1].split() == ["ID", "OWNER", "SUBMITTED", "RUN_TIME", "HOST(S)"] and "slot1@" in lines[2]
     assert desk("condor_vacate_job", "-fast", f"{cluster}.0").out == f"Job {cluster}.0 fast-vacated\n"
-    desk.pool.seen(f"{cluster}.0", NumVacates=1)
+    desk.pool.seen(f"{cluster}.0", NumVacates=1, NumShadowStarts=2, JobStatus=2)
     assert desk("condor_rm", "-totals", str(cluster)).out == (
         "1 Succeeded, 0 Failed, 0 Not Found, 0 Bad Status, 0 Already Done, 0 Permission Denied\n"
     )
+    # Both runs are in the epoch history, the last first; so for the job's own file, until its runs are listed.
+    alone = desk("condor_history", "-directory", "-limit", "1")
+    assert "-directory has no effect without -epochs" in alone.err
+    for words in ((), ("-directory",)):
+        asked = ("-epochs", *words, f"{cluster}.0", "-af", "NumShadowStarts", "JobStatus")
+        eventually(lambda asked=asked: desk("condor_history", *asked).lines == ["2 3", "1 1"], "two epochs")  # type: ignore[misc]
+    place = desk("condor_config_val", "JOB_EPOCH_HISTORY_DIR").out.strip()
+    own = Path(place) / f"job.runs.{cluster}.0.ads"
+    assert desk("condor_history", "-epochs", "-match", "1", str(cluster), "-af", "NumShadowStarts").out == "2\n"
+    for refused in (("-match", "1", "-directory"), ()):
+        assert "-epochs:d" in desk("condor_history", "-epochs:d", *refused, status=1).err
+    part = ("-epochs:d", "-directory", "-constraint", f"ClusterId == {cluster} && NumShadowStarts == 1")
+    assert desk("condor_history", *part, "-af", "ClusterId").out == f"{cluster}\n"
+    assert own.exists()
+    assert len(desk("condor_history", "-epochs:d", "-directory", str(cluster), "-af", "ClusterId").lines) == 2
+    assert not own.exists()
 
 
 def test_a_command_that_names_no_job_says_so(desk: Desk) -> None:

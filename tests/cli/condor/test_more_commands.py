@@ -165,7 +165,7 @@ def test_a_job_takes_the_slot_of_another_one_of_its_user(desk: Seat) -> None:
     states = {job: desk.af(str(job), "-af", "JobStatus", "JobPrio") for job in (running_, other, wanted)}
     assert states == {running_: ["1 0"], other: ["1 0"], wanted: ["2 0"]}
     assert "is not idle" in desk("condor_now", f"{wanted}.0", f"{running_}.0").err
-    assert "does not run" in desk("condor_now", f"{other}.0", f"{running_}.0").err
+    assert "is not running" in desk("condor_now", f"{other}.0", f"{running_}.0").err
 
 
 # -- condor_ping, condor_q -totals ---------------------------------------------------------------------------------

@@ -65,7 +65,7 @@ def test_attributes_are_edited(desk: Desk) -> None:
         "it cannot be changed after submission" in desk("condor_qedit", f"{cluster}.0", "Owner", '"me"', status=1).err
     )
     assert "no matching jobs" in desk("condor_qedit", "-constraint", "false", "A", "1", status=1).err
-    assert "the value cannot be read" in desk("condor_qedit", str(cluster), "A", "1 +", status=1).err
+    assert "the value cannot be parsed" in desk("condor_qedit", str(cluster), "A", "1 +", status=1).err
 
 
 def test_wait_ends_when_the_jobs_of_a_log_have(desk: Desk) -> None:
@@ -90,7 +90,7 @@ def test_watch_q_ends_when_a_condition_is_met_and_when_all_are_done(desk: Desk) 
     submitted = f"000 ({cluster:03}.000.000) 2026-11-22 00:08:00 Job submitted from host: <h>\n...\n"
     (desk.pool.work / "one").write_text(submitted)
     assert desk("condor_watch_q", "-files", "one", "-exit", "any,held,7", status=7).out == done.out
-    assert "no job is named in these logs" in desk("condor_watch_q", "-files", os.devnull, status=1).err
+    assert "these logs mention no jobs" in desk("condor_watch_q", "-files", os.devnull, status=1).err
     desk("condor_rm", str(cluster))
     assert "Total: 0 jobs" in desk("condor_watch_q", "-clusters", str(cluster)).out
     assert "write {all|any|none}" in desk("condor_watch_q", "-exit", "some,held", status=1).err
@@ -222,7 +222,7 @@ def test_values_of_the_configuration(desk: Desk) -> None:
     assert "the categories are" in desk("condor_config_val", "use", status=1).err.lower()
     assert desk("condor_config_val", "-schedd", "-name", "elsewhere", "SPOOL", status=1).out == ""
     assert desk("condor_config_val", "-pool", "elsewhere", "SPOOL", status=1).out == ""
-    assert "configured by its files alone" in desk("condor_config_val", "-rset", "A=1", status=1).err
+    assert "configured only by its files" in desk("condor_config_val", "-rset", "A=1", status=1).err
 
 
 def test_who_tells_of_daemons(desk: Desk) -> None:
@@ -258,6 +258,29 @@ def test_a_workflow_is_submitted_and_runs(desk: Desk) -> None:
     assert history.out.split() == ["0", "2", "7"]
 
 
+def test_knobs_of_workflows_are_seen_in_the_jobs_of_nodes(desk: Desk) -> None:
+    work = desk.pool.work
+    (work / "k.config").write_text(
+        "DAGMAN_DEFAULT_PRIORITY = 3\nDAGMAN_INHERIT_ATTRS = Department\nDAGMAN_INHERIT_ATTRS_PREFIX = Run_\n"
+        "DAGMAN_NODE_RECORD_INFO = RETRY\nDAGMAN_PROHIBIT_MULTI_JOBS = true\nDAGMAN_SUPPRESS_JOB_LOGS = true\n"
+        "DAGMAN_SUPPRESS_NOTIFICATION = true\n"
+    )
+    job = "executable = /bin/sh\nlog = k.log\nnotification = always\narguments = \"-c 'exit $(RETRY)'\"\n"
+    (work / "k.sub").write_text(f"{job}queue\n")
+    (work / "k2.sub").write_text(f"{job}queue 2\n")
+    (work / "k.dag").write_text("CONFIG k.config\nJOB A k.sub\nJOB M k2.sub\nJOB B k.sub\nPRIORITY B 4\n")
+    desk("condor_submit_dag", "-append", '+Department = "art"', "k.dag")
+    desk("condor_wait", "k.dag.dagman.log")
+    names = ("JobPrio", "Run_Department", "DAGManNodeRetry", "JobNotification", "UserLog")
+    rows = desk("condor_history", "-constraint", 'Run_Department == "art"', "-af", "DAGNodeName", *names).lines
+    # One node that is several jobs fails, the others run.
+    assert sorted(rows) == ["A 3 art 0 0 undefined", "B 7 art 0 0 undefined"]
+    assert not (work / "k.log").exists()
+    log = (work / "k.dag.dagman.out").read_text()
+    assert "k2.sub: it queues 2 jobs, and DAGMAN_PROHIBIT_MULTI_JOBS allows one" in log
+    assert (work / "k.dag.rescue001").exists()
+
+
 def test_a_wrong_workflow_is_refused(desk: Desk) -> None:
     (desk.pool.work / "y.dag").write_text("JOB A n.sub\nPARENT A CHILD B\n")
     assert "y.dag:2:16: error: there is no node B" in desk("condor_submit_dag", "y.dag", status=1).err
@@ -267,7 +290,7 @@ def test_a_wrong_workflow_is_refused(desk: Desk) -> None:
 
 def test_the_daemons_are_told_to_read_end_and_begin(desk: Desk) -> None:
     assert desk("condor_reconfig").out == 'Sent "Reconfig" command to local master\n'
-    assert "start and end together" in desk("condor_off", "-schedd", status=1).err
+    assert "start and stop together" in desk("condor_off", "-schedd", status=1).err
     assert "Can't find address for master elsewhere" in desk("condor_restart", "-name", "elsewhere", status=1).err
     for name, called, words in (
         ("condor_restart", "Restart", ["-fast"]),

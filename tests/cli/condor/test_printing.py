@@ -19,7 +19,7 @@ from roost.classad.unparse import unparse_value
 from roost.cli.condor.errors import ToolError
 from roost.cli.condor.printing.columns import Column, Mask, lines
 from roost.cli.condor.printing.print_format import read_print_format
-from roost.cli.condor.printing.rows import Row
+from roost.cli.condor.printing.rows import AdRow
 from roost.cli.condor.printing.values import text_of
 
 JOBS = """
@@ -212,7 +212,7 @@ def test_the_table_of_slots(tmp_path: Path) -> None:
 
 
 def test_columns_grow_cut_and_fill() -> None:
-    rows = [Row({"A": "a"}), Row({"A": "abcdef", "B": 3})]
+    rows = [AdRow({"A": "a"}), AdRow({"A": "abcdef", "B": 3})]
     mask = Mask((Column("A", "T", wide=3, left=True, cut=True), Column("B", "N", wide=2, otherwise="??", form="%d")))
     assert list(lines(mask, rows)) == ["T   N \n", "a    ?\n", "abc  3\n"]
 
@@ -252,7 +252,7 @@ def test_whole_ads_are_what_the_reference_library_prints(data: dict[str, object]
     theirs = reference(format_ad(ad, Form.NEW))
     for form, printed in ((LONG, theirs.formatOld()), (JSON, theirs.formatJson())):  # type: ignore[attr-defined]
         out: list[str] = []
-        write_ads([Row.of(ad)], form, Writer(out))
+        write_ads([AdRow.of(ad)], form, Writer(out))
         mine = sorted(line.rstrip(",") for line in "".join(out).splitlines() if line and line not in ("[", "]"))
         assert mine == sorted(line.rstrip(",") for line in printed.splitlines() if line), form
 

@@ -261,8 +261,9 @@ def test_a_job_whose_output_is_newer_than_its_input_is_skipped(desk: Desk, pool:
     assert ended() == ["0", "false"]
 
 
-def test_max_idle_is_warned_about_and_job_sets_are_refused(desk: Desk) -> None:
-    text = "executable = /bin/true\nhold = true\nmax_idle = 3\nqueue\n"
-    assert "max_idle = 3 has no effect here: all jobs of a submission" in desk("condor_submit", text=text).err
+def test_max_idle_is_warned_about_where_files_are_spooled_and_job_sets_are_refused(desk: Desk) -> None:
+    text = "executable = /bin/true\nmax_idle = 3\nqueue\n"
+    assert "max_idle = 3 has no effect here: spooled jobs" in desk("condor_submit", "-spool", text=text).err
+    assert not desk("condor_submit", text=text).err
     said = desk("condor_submit", text="executable = /bin/true\njobset = mine\nqueue\n", status=1).err
     assert "jobset" in said and "the queue keeps no job sets" in said

@@ -13,6 +13,7 @@ def test_ads_are_changed_and_printed(tmp_path: Path) -> None:
     (tmp_path / "ads").write_text("N = 1\n\nN = 2\n")
     done = run("condor_transform_ads", "-rules", "rules", "-in", "ads", "who=me", cwd=tmp_path)
     assert done == (0, 'N = 1\n\nBig = true\nN = 2\nOf = "me"\n\n', "")
+    assert run("condor_transform_ads", "-rules", "rules", "ads", "who=me", cwd=tmp_path) == done
     run("condor_transform_ads", "-rules", "rules", "-in", "ads", "-out:json", "out", cwd=tmp_path)
     assert [len(ad) for ad in json.loads((tmp_path / "out").read_text())] == [1, 3]
     done = run("condor_transform_ads", "-rules", "rules", "-verbose", text="N = 2\n", cwd=tmp_path)

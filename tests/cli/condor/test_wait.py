@@ -85,3 +85,13 @@ def test_a_bad_argument_is_named(log: Path) -> None:
     assert wait(log, "x") == (1, "", "Couldn't understand job number: x\n")
     assert wait("nowhere") == (1, "", "Couldn't open nowhere: No such file or directory\n")
     assert wait(log.parent).status == 1
+
+
+def test_a_cluster_whose_jobs_come_one_after_another_is_over_when_it_leaves(log: Path) -> None:
+    cluster = "{} (002.-01.000) 2026-11-22 00:08:00 Cluster {}\n...\n"
+    text = cluster.format("035", "submitted from host: <vm>") + SUBMITTED.format(2) + ENDED.format(2)
+    log.write_text(log.read_text() + text)
+    assert wait("-wait", 1, log) == (1, "Time expired.\n", "")
+    removed = "removed\n\tMaterialized 1 jobs from 1 items.\tComplete"
+    log.write_text(log.read_text() + cluster.format("036", removed))
+    assert wait(log) == (0, "All jobs done.\n", "")

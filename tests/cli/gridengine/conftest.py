@@ -24,7 +24,7 @@ def pool(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pool]:
     """A pool with a cell."""
     place = tmp_path_factory.mktemp("gridengine")
     with running(place, cpus=4) as pool:
-        cell(pool, place / "cell", slots=3)
+        cell(pool, place / "cell", slots=3, report_s=1)
         yield pool
 
 

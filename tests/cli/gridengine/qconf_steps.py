@@ -2,7 +2,7 @@
 
 data/qconf.json has both. `python -m tests.cli.gridengine.qconf_steps CELL [SECTION...]` plays the steps on a running
 cell, through the program CELL that starts commands in it (``CELL run sgehub root -- COMMAND``; ``CELL reset``), and
-writes anew what it said. Each section begins with the cell of tests/gridengine/data/plain. The tests play the same
+writes again what it said. Each section begins with the cell of tests/gridengine/data/plain. The tests play the same
 steps on Roost.
 """
 
@@ -28,7 +28,7 @@ class Step(NamedTuple):
     err: str
     status: int
     user: str = "root"
-    #: Files beside it, by name.
+    #: Files next to it, by name.
     files: dict[str, str] = {}  # noqa: RUF012
     #: What `sed` does with the text that comes into the editor.
     edit: str = ""

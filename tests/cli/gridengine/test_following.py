@@ -63,6 +63,9 @@ def test_what_cannot_wait_task_by_task_is_refused(desk: Desk) -> None:
         done = desk("qsub", *arguments, "-b", "y", "true", status=1)
         assert done.err == f"Unable to run job: {ONLY_ARRAYS}Exiting.\n"
     assert desk("qalter", "-hold_jid_ad", "js", str(array), status=1).out == ONLY_ARRAYS
+    # Whether there are such jobs or not.
+    plain = waiting(desk, "-N", "plain")
+    assert desk("qalter", "-hold_jid_ad", "nosuch", str(plain), status=1).out == ONLY_ARRAYS
     assert desk("qalter", "-hold_jid_ad", "a1", str(plain), status=1).out == ONLY_ARRAYS
     assert desk("qsub", "-hold_jid", "", "-b", "y", "true", status=7).err == (
         'qsub: Wrong jid_hold list format "" specified to -hold_jid option\n'

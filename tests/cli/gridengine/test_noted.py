@@ -136,3 +136,21 @@ def test_a_reservation_has_an_account_addresses_and_queues(desk: Desk) -> None:
     finally:
         desk("qrdel", number)
         desk("qconf", "-du", ME, "arusers", status=None)
+
+
+def test_a_binding_is_shown_and_warned_of(desk: Desk) -> None:
+    warning = "the pool binds no job to cores: -binding has no effect\n"
+    done = desk("qsub", "-terse", "-h", "-binding", "env", "linear:1", "-b", "y", "true")
+    assert done.err == f"qsub: {warning}"
+    job = done.out.strip()
+    assert re.search(r"^binding: +env linear:1$", desk("qstat", "-j", job).out, re.MULTILINE)
+    done = desk("qalter", "-binding", "striding:2:1", job)
+    assert (done.out, done.err) == (f"modified binding of job {job}\n", f"qalter: {warning}")
+    assert "       Binding:          set striding:2:1\n" in desk("qstat", "-r").out
+    assert "<BN_strategy>striding_automatic</BN_strategy>" in desk("qstat", "-j", job, "-xml").out
+
+
+@pytest.mark.parametrize("command", ["qsub", "qalter", "qrsh", "qsh", "qlogin"])
+def test_a_binding_that_means_nothing_is_refused(desk: Desk, command: str) -> None:
+    done = desk(command, "-binding", "x", *["987654"] * (command not in ("qsh", "qlogin")), status=None)
+    assert done.status and "couldn't parse binding parameter (no strategy found)" in done.err

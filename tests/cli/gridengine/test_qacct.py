@@ -69,6 +69,8 @@ def test_a_file_may_be_missing_empty_or_standard_input(offline: Path) -> None:
         ("-t 1 -j", "error: -t option requires -j option with an argument"),
         ("-j 1 -t x", "invalid list of task id ranges: x"),
         ("-b xx", "Invalid format of date/hour-minute field."),
+        ("-b 202701002400", "Invalid day specification."),
+        ("-e 202701012400", "Invalid hour specification."),
         ("-b 2613", "Invalid format of date/hour-minute field."),
         ("-e", "error: -e option must have argument"),
         ("-d x", "error: -d x: not a number of days"),
@@ -100,7 +102,8 @@ def test_runs_of_the_pool_are_found_and_summed(desk: Desk) -> None:
     array = desk.qsub("-N", f"{name}x", "-t", "2-6:2", "-o", "/dev/null", "-j", "y", "-b", "y", "true")
 
     def records(*options: str) -> list[dict[str, str]]:
-        blocks = desk("qacct", *options).out.split("=" * 62 + "\n")[1:]
+        # Records come a moment after the end of a job; 1: there is none yet.
+        blocks = desk("qacct", *options, status=None).out.split("=" * 62 + "\n")[1:]
         return [{row[:12].strip(): row[13:].strip() for row in each.splitlines()} for each in blocks]
 
     eventually(lambda: f"  {array}.6:" in desk("qstat", "-s", "z").out or len(records("-j")) >= 4, "all have ended")

@@ -19,7 +19,7 @@ from tests.integration.kit import running
 
 from roost.cli.cell.in_pool import configured
 from roost.gridengine.cell import read_cell, write_cell
-from roost.gridengine.edits import HANDLERS, Asker, Order, edit, malformed
+from roost.gridengine.edits import HANDLERS, Asker, QconfOption, edit, malformed
 from roost.gridengine.references import settle_cell
 from roost.runtime.identity import user_name
 
@@ -118,7 +118,9 @@ def test_no_order_ends_by_an_error_or_makes_a_cell_that_cannot_be_read(seed: int
     for _ in range(1500):
         given = [mistyped(word, chance) if chance.random() < 0.3 else word for word in chance.choice(words)]
         text, edited = mistyped(chance.choice(texts), chance), chance.random() < 0.3
-        order = Order(option=chance.choice(list(HANDLERS)), words=tuple(given), text=text, file="f", edited=edited)
+        order = QconfOption(
+            option=chance.choice(list(HANDLERS)), words=tuple(given), text=text, file="f", edited=edited
+        )
         if malformed(order):
             continue
         tried += 1
@@ -141,12 +143,12 @@ def test_no_order_ends_by_an_error_or_makes_a_cell_that_cannot_be_read(seed: int
     ],
 )
 def test_what_is_not_an_order_is_told(option: str, words: tuple[str, ...], problem: str) -> None:
-    assert malformed(Order(option=option, words=words)) == problem
+    assert malformed(QconfOption(option=option, words=words)) == problem
 
 
 def test_a_name_that_is_read_as_a_comment_is_refused() -> None:
     cell = dumps.cell("plain")
     asker = Asker(user="root", host="here", manages=True, operates=True)
-    found = edit(cell, Order(option="am", words=("#ann",)), asker)
+    found = edit(cell, QconfOption(option="am", words=("#ann",)), asker)
     assert found.cell is cell and found.status == 1
     assert "denied: the cell could not be read with this change" in found.lines[0].text

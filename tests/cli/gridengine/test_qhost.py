@@ -96,8 +96,10 @@ def test_resources_are_what_is_left_now(rich: Desk) -> None:
 def test_hosts_are_chosen_by_what_they_have(rich: Desk) -> None:
     for request in ("os=el8", "os=el*,disk=3G", "lic=1"):
         assert plain(rich, "-l", request) == f"{HEAD}node1\n"
-    for request in ("os=el9", "disk=4G", "lic=2", "nosuch=1"):
+    for request in ("os=el9", "disk=4G", "lic=2"):
         assert plain(rich, "-l", request) == ""
+    assert rich("qhost", "-l", "nosuch=1", status=1).err == 'error: unknown resource "nosuch"\n'
+    assert rich("qhost", "-l", "mem_free=x", status=1).err == 'error: attribute "mem_free" is not a memory value\n'
 
 
 def test_xml_has_hosts_queues_and_jobs(rich: Desk) -> None:
@@ -172,6 +174,14 @@ def test_qstat_shows_the_queues_that_are_chosen_and_the_jobs_in_them(rich: Desk)
         assert len(rich("qstat", "-g", "c", *arguments).out.splitlines()) == 3
     for arguments in (("-l", "os=el8"), ("-qs", "d"), ("-q", "all.q", "-l", "slots=30")):
         assert rich("qstat", "-f", *arguments).out == rich("qstat", *arguments).out == "", arguments
+    for arguments in (
+        ("-q", "nosuch"),
+        ("-f", "-q", "nosuch,x*"),
+        ("-g", "c", "-q", "nosuch"),
+        ("-xml", "-q", "nosuch"),
+    ):
+        done = rich("qstat", *arguments, status=1)
+        assert (done.out, done.err) == ("", ""), arguments
     assert rich("qstat", "-f", "-pe", "nosuch", status=1).err == "error: no such parallel environment\n"
     words = "unknown queue state: z found in string: z"
     assert rich("qstat", "-qs", "z", status=1).err == f"error: {words}\n{words}\n"

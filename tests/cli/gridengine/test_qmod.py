@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import re
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import pytest
 from tests.cli.gridengine.kit import ME, USER, Desk, node
 from tests.cli.gridengine.test_acting import held, states
 from tests.cli.gridengine.test_qstat import started
 from tests.integration.kit import eventually
+
+from roost.cli.gridengine import qmod
+from roost.cli.gridengine.choosing import Named, tasks_named
+from roost.cli.pool import Pool
+from roost.explain.cell_tasks import Task
 
 WHO = f"{ME}@{socket.gethostname()}"
 
@@ -39,6 +44,14 @@ def test_instances_are_disabled_enabled_suspended_and_resumed(desk: Desk, instan
     eventually(lambda: letters(desk) == "s", lambda: desk("qstat", "-f").out)
     assert desk("qmod", "-us", instance).out == f'{WHO} changed state of "{instance}" (unsuspended)\n'
     assert desk("qmod", "-c", "*").out == f"{already}: no error\n"
+
+
+def test_states_given_one_right_after_the_other_all_arrive(desk: Desk, instance: str) -> None:
+    for _ in range(20):
+        desk("qmod", "-d", instance, "-e", instance)
+        desk("qmod", "-sq", instance)
+        eventually(lambda: letters(desk) == "s", lambda: desk("qstat", "-f").out, within_s=20)
+        desk("qmod", "-us", instance)
 
 
 def test_an_instance_in_error_takes_jobs_again(desk: Desk, instance: str) -> None:
@@ -72,6 +85,31 @@ def test_jobs_are_suspended_and_go_on(desk: Desk) -> None:
     eventually(lambda: ("r", "2") in states(desk), lambda: str(states(desk)))
     assert desk("qmod", "-usj", f"{array}.2").out == f"{ME} - job-array task {array}.2 is already unsuspended\n"
     assert desk("qmod", "-f", "-usj", f"{array}.1").out == f"{WHO} forced unsuspension of job-array task {array}.1\n"
+
+
+def test_a_command_and_the_queue_suspend_each_for_itself(desk: Desk, instance: str) -> None:
+    """As Grid Engine 8.1.9 answers the same commands."""
+    job = desk.qsub("-N", "both", "-o", "/dev/null", "-j", "y", "-b", "y", "sleep", "60")
+    started(desk, job)
+
+    def become(letters: str, *words: str, out: str) -> None:
+        assert desk("qmod", *words).out == f"{out}\n"
+        eventually(lambda: states(desk) == [(letters, "")], lambda: f"{letters}: {states(desk)}")
+        element = f"<state>{letters}</state>"
+        assert element in desk("qstat", "-xml").out and f" {letters} " in desk("qhost", "-j").out
+
+    suspended = f'{WHO} changed state of "{instance}" (suspended)'
+    resumed = f'{WHO} changed state of "{instance}" (unsuspended)'
+    become("S", "-sq", instance, out=suspended)
+    become("S", "-usj", str(job), out=f"{ME} - job {job} is already unsuspended")
+    become("Ss", "-sj", str(job), out=f"{ME} - suspended job {job}")
+    become("Ss", "-sj", str(job), out=f"{ME} - job {job} is already suspended")
+    assert desk("qstat", "-s", "r").out == "" and "Ss" in desk("qstat", "-s", "s").out
+    become("s", "-usq", instance, out=resumed)
+    become("Ss", "-sq", instance, out=suspended)
+    become("S", "-usj", str(job), out=f"{ME} - unsuspended job {job}")
+    become("r", "-usq", instance, out=resumed)
+    assert "both" in desk("qstat", "-s", "r").out and desk("qstat", "-s", "s").out == ""
 
 
 def test_jobs_that_wait_are_neither_suspended_nor_rescheduled(desk: Desk) -> None:
@@ -123,8 +161,13 @@ def test_a_job_in_error_is_cleared(desk: Desk) -> None:
     assert desk("qmod", "-cj", "bado", status=1).out == f"{WHO} cleared error state of job {bad}\n"
     eventually(lambda: states(desk) == [("Eqw", "")], lambda: str(states(desk)))
     desk("qhold", str(bad))
-    assert "take the hold away with qrls first" in desk("qmod", "-c", str(bad), status=1).err
-    assert states(desk) == [("hEqw", "")]
+    assert states(desk) == [("Ehqw", "")]
+    # The hold stays, and then the job is as any that has run.
+    assert desk("qmod", "-c", str(bad), status=1).out == f"{WHO} cleared error state of job {bad}\n"
+    assert states(desk) == [("hqw", "")]
+    assert desk("qmod", "-cj", str(bad), status=1).out == f"Job {bad} is not in error state\n"
+    desk("qrls", str(bad))
+    eventually(lambda: states(desk) == [("Eqw", "")], lambda: str(states(desk)))
     run = desk.qsub("-o", "/dev/null", "-j", "y", "-b", "y", "sleep", "60")
     started(desk, run)
     assert desk("qmod", "-cj", str(run), status=1).out == f"Job {run} is not in error state\n"
@@ -161,6 +204,26 @@ def test_what_does_not_exist_is_told_in_grid_engines_words(
 def test_wrong_options_end_with_the_usage(desk: Desk, arguments: tuple[str, ...], words: str) -> None:
     done = desk("qmod", *arguments, status=1)
     assert done.out == "" and done.err.startswith("SGE 8.1.9\nusage: qmod [options]\n") and done.err.endswith(words)
+
+
+def test_a_job_that_was_suspended_since_it_was_looked_at_is_said_to_be(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = desk.qsub("-N", "late", "-o", "/dev/null", "-j", "y", "-b", "y", "sleep", "60")
+    started(desk, job)
+    looks: list[list[list[Task]]] = []
+
+    def look(pool: Pool, wanted: Sequence[Named]) -> list[list[Task]]:
+        """The second command looked before the job was suspended."""
+        looks.append(tasks_named(pool, wanted))
+        return looks[0] if len(looks) == 2 else looks[-1]
+
+    monkeypatch.setattr(qmod, "tasks_named", look)
+    assert desk("qmod", "-sj", str(job)).out == f"{ME} - suspended job {job}\n"
+    eventually(lambda: states(desk)[0][0] == "s", lambda: desk("qstat").out)
+    assert desk("qmod", "-sj", str(job)).out == f"{ME} - job {job} is already suspended\n"
+    assert len(looks) == 3
+    desk("qdel", str(job))
 
 
 def test_only_operators_and_owners_change_states(desks: tuple[Desk, Desk]) -> None:

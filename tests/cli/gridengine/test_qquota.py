@@ -15,7 +15,7 @@ from roost.gridengine.cell import read_cell
 from roost.gridengine.instances import resolve
 from roost.gridengine.objects.pairs import Pair
 from roost.gridengine.pool.quota_use import QuotaUse
-from roost.gridengine.scheduling import Grant, HostReport, Request, RunningTask, Snapshot
+from roost.gridengine.scheduling import CellSnapshot, Grant, HostReport, Request, RunningTask
 
 SETS = """\
 a: limit users {*} to slots=5
@@ -68,7 +68,7 @@ def use(text: str, *running: tuple[str, str, str, str], vf: str = "") -> QuotaUs
         tasks[1] = replace(tasks[1], request=replace(tasks[1].request, hard=(Pair("virtual_free", "2.25G"),)))
     reports = {f"node{number}": HostReport(time=0.0, values={"num_proc": "2"}) for number in (1, 2, 3)}
     return QuotaUse(
-        Snapshot(
+        CellSnapshot(
             cell=cell, instances=tuple(resolve(cell)), reports=reports, now=0.0,
             local_time=datetime.datetime.fromtimestamp(0), running=tuple(tasks),
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from tests.cli.gridengine.kit import ME, Desk, cell, node
@@ -85,7 +86,8 @@ def test_running_tasks_come_first_and_full_output_shows_their_instance(desk: Des
         + PENDING
         + ("     J1 0.55500 ar         alice        qw    11/21/2026 06:54:46     1 4-6:1\n")
     )
-    assert desk("qstat", "-f", "-q", "nosuch").out == desk("qstat", "-q", "nosuch").out == ""
+    for options in ((), ("-f",)):
+        assert desk("qstat", *options, "-q", "nosuch", status=1).out == ""
     assert desk("qstat", "-f", "-q", "all.q@@allhosts").out == desk("qstat", "-f", "-ne").out == desk("qstat", "-f").out
     groups = desk("qstat", "-g", "c").out.splitlines()
     assert groups[:2] == [
@@ -341,6 +343,100 @@ def test_states_are_explained_and_jobs_that_wait_are_summed_up(desk: Desk) -> No
     words = f"\n\nJobs can not run because the resource requirements can not be satisfied\n\t{waits}\n"
     eventually(lambda: words in desk("qstat", "-j").out, lambda: desk("qstat", "-j").out)
     assert "<MES_message_number>17</MES_message_number>" in desk("qstat", "-j", "-xml").out
+
+
+def test_details_of_jobs_are_printed_as_xml(desk: Desk) -> None:
+    held = desk.qsub("-h", "-N", "before", "-b", "y", "sleep", "60")
+    given = (
+        "-t",
+        "1-6:2",
+        "-tc",
+        "1",
+        "-hold_jid",
+        "before",
+        "-p",
+        "-5",
+        "-v",
+        "FOO=bar,BAZ",
+        "-M",
+        "bob",
+        "-e",
+        "err",
+    )
+    script = desk.script("sleep.sh", "sleep 1")
+    number = desk.qsub(
+        "-N", "arr", *given, "-o", "out", "-soft", "-l", "arch=x", "-hard", "-l", "h_rt=0:0:50", str(script), "b c"
+    )
+    text = desk("qstat", "-j", "arr,before", "-xml").out
+    root = ElementTree.fromstring(text)
+    job, other = root.findall("djob_info/element")
+    # As 8.1.9 prints them, without a second JB_jid_request_list.
+    assert [each.tag.removeprefix("JB_") for each in job] == [
+        "job_number",
+        "ar",
+        "exec_file",
+        "submission_time",
+        "owner",
+        "uid",
+        "group",
+        "gid",
+        "account",
+        "merge_stderr",
+        "mail_list",
+        "notify",
+        "job_name",
+        "stdout_path_list",
+        "jobshare",
+        "hard_resource_list",
+        "soft_resource_list",
+        "env_list",
+        "job_args",
+        "script_file",
+        "stderr_path_list",
+        "jid_predecessor_list",
+        "jid_request_list",
+        "deadline",
+        "execution_time",
+        "checkpoint_attr",
+        "checkpoint_interval",
+        "reserve",
+        "mail_options",
+        "priority",
+        "restart",
+        "verify",
+        "script_size",
+        "verify_suitable_queues",
+        "soft_wallclock_gmt",
+        "hard_wallclock_gmt",
+        "override_tickets",
+        "version",
+        "ja_structure",
+        "type",
+        "binding",
+        "ja_task_concurrency",
+        "nurg",
+    ]
+    said = {each.tag: each.text for each in job}
+    assert (said["JB_job_number"], said["JB_priority"], said["JB_type"], said["JB_ja_task_concurrency"]) == (
+        str(number), "1019", "128", "1"
+    )  # fmt: skip
+    limit = {each.tag: each.text for each in job.iterfind("JB_hard_resource_list/qstat_l_requests/*")}
+    assert (limit["CE_name"], limit["CE_valtype"], limit["CE_stringval"], limit["CE_doubleval"]) == (
+        "h_rt", "3", "0:0:50", "50.000000"
+    )  # fmt: skip
+    assert job.findtext("JB_job_args/element/ST_name") == "b c"
+    assert job.findtext("JB_jid_predecessor_list/job_predecessors/JRE_job_number") == str(held)
+    assert [each.text for each in job.iterfind("JB_ja_structure/task_id_range/*")] == ["1", "6", "2"]
+    assert other.findtext("JB_jid_successor_list/ulong_sublist/JRE_job_number") == str(number)
+    message = root.find("messages/element/SME_message_list/element")
+    assert message is not None and message.findtext("MES_message_number") == "35"
+    assert message.findtext("MES_job_number_list/ulong_sublist/ULNG_value") == str(number)
+    desk("qrls", "before")
+    started(desk, held)
+    running = ElementTree.fromstring(desk("qstat", "-j", "before", "-xml").out)
+    used = [each.text for each in running.iterfind("djob_info/element/JB_ja_tasks/ulong_sublist//UA_name")]
+    assert used == ["cpu", "mem", "io", "iow", "vmem", "maxvmem"]
+    assert desk("qstat", "-j", "nosuch", "-xml").out.startswith("<?xml version='1.0'?>\n<unknown_jobs >\n")
 
 
 def test_usage_is_shown_of_jobs_that_run(desk: Desk) -> None:

@@ -71,6 +71,14 @@ def test_commands_are_lines_for_a_shell_unless_they_are_not(desk: Desk) -> None:
     assert (desk.home / "out").read_text().splitlines()[-1] == "a  b $HOME x;y"
 
 
+def test_a_job_is_told_its_account_directory_and_shell(desk: Desk) -> None:
+    text = "echo $SGE_ACCOUNT $SGE_CWD_PATH $SHELL\n"
+    desk("qsub", "-sync", "y", "-j", "y", "-o", "told", "-v", "SHELL=/bin/zsh,SGE_ACCOUNT=x", text=text)
+    desk("qsub", "-sync", "y", "-j", "y", "-o", "told", "-A", "acc", "-cwd", "-S", "/bin/bash", text=text)
+    assert (desk.home / "told").read_text() == f"sge {desk.home} /bin/sh\n"
+    assert (desk.pool.work / "told").read_text() == f"acc {desk.pool.work} /bin/bash\n"
+
+
 def test_an_array_has_a_file_for_each_task(desk: Desk) -> None:
     path = "$HOME/$JOB_NAME.$JOB_ID.$TASK_ID.$USER"
     done = desk("qsub", "-terse", "-sync", "y", "-t", "1-10:4", "-j", "y", "-o", path, "-b", "y", "-N", "arr", "true")
@@ -142,6 +150,12 @@ def test_stronger_places_win_and_lists_are_put_together(desk: Desk) -> None:
         (("-m", "z"), BAD_VALUE, 'qsub: Wrong mail options list format "z" specified to -m option\n'),
         (("-a", "99"), BAD_VALUE,
          '\nInvalid format of date/hour-minute field.\nqsub: Wrong date/time format "99" specified to -a option\n'),
+        (("-a", "202713010000"), BAD_VALUE,
+         '\nInvalid month specification.\n'
+         'qsub: Wrong date/time format "202713010000" specified to -a option\n'),
+        (("-a", "202701010000.60"), BAD_VALUE,
+         '\nInvalid seconds specification.\n'
+         'qsub: Wrong date/time format "202701010000.60" specified to -a option\n'),
         (("-o", ":/a,/b"), FAILED, "Unable to run job: ERROR! two files are specified for the same host\nExiting.\n"),
         (("-e", "/a,here:"), FAILED, "Unable to run job: paths may not be empty strings\nExiting.\n"),
         (("-o", "nosuchhost:/a,/b"), FAILED, 'Unable to run job: can\'t resolve hostname "nosuchhost"\nExiting.\n'),

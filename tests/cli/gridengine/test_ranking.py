@@ -134,7 +134,9 @@ def test_a_parallel_job_with_a_reservation_is_not_starved_by_small_ones(desk: De
 
 
 def test_qalter_verifies_a_job_as_it_would_be(desk: Desk) -> None:
-    job = held(desk)
+    beyond = "verification: job is already running or is held\n"
+    assert desk("qalter", "-w", "v", str(held(desk))).out == beyond
+    job = desk.qsub("-a", "203012312359", "-b", "y", "true")
     found = "verification: found suitable queue(s)\n"
     assert desk("qalter", "-w", "v", str(job)).out == desk("qalter", "-w", "p", str(job)).out == found
     done = desk("qalter", "-w", "e", "-l", "arch=foo", str(job), status=1)

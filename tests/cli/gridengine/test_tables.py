@@ -15,7 +15,7 @@ from roost.cli.gridengine.tables import Behind, Listed, Look, Used, cluster_figu
 from roost.explain.cell_tasks import Task
 from roost.model import cell_requests as cell
 from roost.model.cell_priority import NO_PRIORITY
-from roost.wire.requests.central import QueueInstance
+from roost.wire.requests.central import InstanceStatus
 
 RECORDED = dict(
     section.split("\n", 1)
@@ -54,7 +54,7 @@ WAITING = [
     listed(1007, "held", 0.0, "hqw", {}),
 ]
 INSTANCES = [
-    QueueInstance(
+    InstanceStatus(
         name=name,
         types="BIP",
         used=used,
@@ -79,7 +79,7 @@ OFFERS = {
 }
 
 
-def nothing(_: QueueInstance) -> Behind:
+def nothing(_: InstanceStatus) -> Behind:
     return Behind((), ())
 
 
@@ -119,7 +119,7 @@ def test_all_columns_together() -> None:
     ],
 )
 def test_queue_instances(command: str, look: Look, letters: str) -> None:
-    def behind(one: QueueInstance) -> Behind:
+    def behind(one: InstanceStatus) -> Behind:
         explained = tuple(each for each in EXPLAINED.get(one.name, ()) if each[0] in letters)
         return Behind(explained, OFFERS[one.name] if letters == "F" else ())
 
@@ -143,7 +143,7 @@ def test_cluster_queues() -> None:
 def test_the_load_of_a_queue_is_that_of_its_slots() -> None:
     """As 8.1.9: hosts with 0.1 and 1 slot, 0.3 and 2 slots give 0.23; a queue without slots has none."""
 
-    def instance(host: str, load: float, slots: int) -> QueueInstance:
+    def instance(host: str, load: float, slots: int) -> InstanceStatus:
         name = f"all.q@{host}"
         return replaced(INSTANCES[0], name=name, total=slots, load_per_processor=load)
 

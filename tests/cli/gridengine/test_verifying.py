@@ -39,6 +39,8 @@ def test_a_job_that_cannot_run_is_refused_or_warned_of(desk: Desk) -> None:
     assert out.startswith("warning: no suitable queues\nYour job ")
     assert desk("qsub", "-w", "e", "-h", *TRUE).out.startswith("Your job ")
     assert desk("qsub", "-w", "w", "-h", *TRUE).out.startswith("Your job ")
+    held = "verification: job is already running or is held\n"
+    assert desk("qalter", "-w", "v", "*").out == held * 3
     assert "-w x" in desk("qsub", "-w", "x", *TRUE, status=7).err
 
 

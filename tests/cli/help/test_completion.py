@@ -116,7 +116,7 @@ def test_lines_are_completed_on_a_terminal(terminal: Terminal) -> None:
     ("line", "words"),
     [
         ("roost ", set(COMMANDS)),
-        ("roost config ", {"show", "get", "explain", "check", "dump"}),
+        ("roost config ", {"show", "get", "explain", "check", "diff", "dump"}),
         ("roost queue --he", {"--held", "--help"}),
         ("roost drain --then re", {"resume", "restart", "reconfig"}),
         ("roost submit swe", {"sweep.sub"}),
@@ -128,7 +128,7 @@ def test_lines_are_completed_on_a_terminal(terminal: Terminal) -> None:
             {"MAX_JOBS_RUNNING", "MAX_JOBS_PER_OWNER", "MAX_JOBS_PER_SUBMISSION", "MAX_JOBS_SUBMITTED"},
         ),
         ("roost help suspensio", {"suspension"}),
-        ("roost help condor_q", {"condor_q", "condor_qedit"}),
+        ("roost help condor_q", {"condor_q", "condor_qedit", "condor_qsub"}),
     ],
 )
 def test_fish_completes_a_line(line: str, words: set[str], tmp_path: Path) -> None:

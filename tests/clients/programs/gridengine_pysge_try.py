@@ -1,6 +1,6 @@
 """pysge: an array job whose tasks give back what a function of Python gave them.
 
-A login shell sets PATH anew, and a worker is found by PATH: it is asked for without a shell, as pysge's options allow.
+A login shell sets PATH again, and a worker is found by PATH: it is asked for without a shell, as pysge's options allow.
 """
 
 import json

@@ -1,6 +1,6 @@
 """toil with --batchSystem grid_engine: jobs whose values others wait for, and one that fails.
 
-A login shell sets PATH anew, and a worker is found by PATH: it is asked for without a shell, as a variable of toil's
+A login shell sets PATH again, and a worker is found by PATH: it is asked for without a shell, as a variable of toil's
 allows.
 """
 

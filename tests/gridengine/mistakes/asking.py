@@ -1,7 +1,7 @@
 """What Grid Engine says of cases: it is asked in a cell, and what it answers is kept as JSON.
 
 ``python -m tests.gridengine.mistakes CELL`` asks through the program CELL (``CELL run HOST USER -- COMMAND``; ``CELL
-reset``) for the cases of all sections that are kept, and writes the answers anew.
+reset``) for the cases of all sections that are kept, and writes the answers again.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ TABLE: Final = "+"
 
 
 class Case(NamedTuple):
-    """A command, and the files beside it."""
+    """A command, and the files next to it."""
 
     words: str
     files: dict[str, str] = {}  # noqa: RUF012

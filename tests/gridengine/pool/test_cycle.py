@@ -16,6 +16,7 @@ from roost.gridengine.cell import Cell
 from roost.gridengine.pool.active_cell import ActiveCell
 from roost.gridengine.pool.cycle import CellRecord, cell_cycle
 from roost.gridengine.pool.view import host_rows, instance_rows
+from roost.model.cell_requests import NEXT_ON_MACHINE
 from roost.model.cell_usage import Owner, Used
 from roost.negotiator.snapshot import Match, Plan, Request, Snapshot, SubmitterDemand
 from roost.negotiator.timing import at_once
@@ -49,6 +50,7 @@ class Pool:
     claims: dict[str, str] = field(default_factory=dict)
     jobs: dict[int, tuple[ClassAd, int]] = field(default_factory=dict)
     promised: dict[str, Match] = field(default_factory=dict)
+    arrivals: int | None = 5
 
     def add(self, *ads: ClassAd) -> None:
         for ad in ads:
@@ -71,7 +73,7 @@ class Pool:
             slots=table,
             claims=self.claims,
             nodes={name: name.partition("@")[2] for name in self.slots},
-            demands=(SubmitterDemand(schedd="q", submitter="ann@x", requests=requests),),
+            demands=(SubmitterDemand(schedd="q", submitter="ann@x", requests=requests, arrivals=self.arrivals),),
             now=NOW,
             promised=frozenset(self.promised),
             pledges=tuple(each.pledge for each in self.promised.values() if each.pledge is not None),
@@ -202,6 +204,54 @@ def test_what_a_task_got_is_in_its_match_and_carries_the_revision() -> None:
     }
 
 
+def follows(pool: Pool) -> dict[int, set[Any]]:
+    """Of each job that starts, how its matches say whether others may follow on their claims."""
+    found: dict[int, set[Any]] = {}
+    for match in pool.cycle().matches:
+        assert match.pledge is not None and match.pledge.task is not None
+        found.setdefault(match.autocluster, set()).add(match.pledge.task.get("Follows"))
+    return found
+
+
+def test_tasks_may_follow_those_of_the_job_that_is_next_in_any_case() -> None:
+    both = pool(cell("schedconf: weight_priority 9"), slots=1)
+    both.submit(job(1), 20)
+    both.submit(job(2), 20)
+    # The later one waits behind the first, which gets all slots.
+    assert follows(both) == {1: {5}}
+    both.submit(job(3, JobPrio=900), 1)
+    assert follows(both) == {3: {None}, 1: {5}}
+    both.submit(job(3, JobPrio=900), 2)
+    both.submit(job(4, JobPrio=1000, CellQueues="none.q"), 2)
+    assert follows(both) == {3: {None}, 1: {None}}, "one that is first waits"
+    whole = pool(cell(), slots=1)
+    whole.submit(job(1), 3)
+    assert follows(whole) == {1: {None}}, "none is left to follow"
+
+
+@pytest.mark.parametrize(
+    ("edits", "more"),
+    [
+        ("cqueues/all.q: suspend_thresholds np_load_avg=5", {}),
+        ("schedconf: weight_tickets_functional 1000", {}),
+        ("", {"CellReserve": True}),
+        ("", {"CellImmediate": True}),
+    ],
+)
+def test_no_task_follows_where_the_next_run_may_decide_otherwise(edits: str, more: dict[str, Any]) -> None:
+    both = pool(cell(edits), slots=1)
+    both.submit(job(1, **more), 20)
+    both.submit(job(2), 20)
+    assert set().union(*follows(both).values()) <= {None}
+
+
+def test_no_task_follows_where_the_queue_has_not_told_of_all_that_wait() -> None:
+    unknown = pool(cell(), slots=1)
+    unknown.arrivals = None
+    unknown.submit(job(1), 20)
+    assert follows(unknown) == {1: {None}}
+
+
 def test_a_partitionable_slot_is_given_once_in_a_cycle() -> None:
     made = Pool(ActiveCell.of(1, cell("cqueues/all.q: slots 4")))
     made.add(slot("slot1@node1", PartitionableSlot=True, Cpus=4))
@@ -213,6 +263,23 @@ def test_a_partitionable_slot_is_given_once_in_a_cycle() -> None:
         made.give(made.cycle())
         made.claim("slot1@node1", number)
     assert made.cycle().matches == () and used(made.tasks())["all.q@node1"] == 3
+
+
+def test_jobs_wait_for_what_is_left_of_a_whole_that_was_given_away_and_are_not_refused() -> None:
+    """The tasks of an immediate array would leave if they were."""
+    whole = Pool(ActiveCell.of(1, cell("cqueues/all.q: slots 3")))
+    whole.add(slot("slot1@node1", PartitionableSlot=True, Cpus=3))
+    whole.submit(job(1, CellImmediate=True), 3)
+    plan = whole.cycle()
+    assert (len(plan.matches), whole.why(plan, 1)) == (1, [NEXT_ON_MACHINE])
+    whole.give(plan)
+    plan = whole.cycle()
+    assert (plan.matches, whole.why(plan, 1)) == ((), [NEXT_ON_MACHINE])
+    whole.submit(job(2, CellImmediate=True), 1)
+    plan = whole.cycle()
+    assert not plan.matches and NEXT_ON_MACHINE not in whole.why(plan, 2)
+    whole.claim("slot1@node1", 1)
+    assert [match.autocluster for match in whole.cycle().matches] == [1]
 
 
 def test_machines_and_jobs_that_refuse_each_other_are_reasons() -> None:

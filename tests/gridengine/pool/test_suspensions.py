@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from roost.classad import ClassAd
-from roost.gridengine.pool.suspensions import AGAIN_S, Place, Suspensions
+from roost.gridengine.pool.suspensions import AGAIN_S, OccupiedSlot, Suspensions
 from roost.model.cell_requests import Suspender
 
 WHY = {Suspender.SUBORDINATION: "low.q@h is subordinated to high.q@h"}
 BY_THRESHOLD = {Suspender.THRESHOLD: "low.q@h exceeded a suspend threshold"}
 
 
-def place(**ad: Any) -> Place:
+def place(**ad: Any) -> OccupiedSlot:
     about = {"State": "Claimed", "Activity": "Busy", "PublicClaimId": "<h>#1#1.1#...", **ad}
-    return Place("slot1@h", ClassAd(about), "low.q@h")
+    return OccupiedSlot("slot1@h", ClassAd(about), "low.q@h")
 
 
 def test_a_machine_is_told_until_it_shows_it() -> None:

@@ -9,7 +9,16 @@ from typing import Any
 from roost.gridengine.cell import Cell, read_cell
 from roost.gridengine.instances import resolve
 from roost.gridengine.objects.pairs import Pair
-from roost.gridengine.scheduling import Grant, HostReport, PendingJob, Plan, Request, RunningTask, Snapshot, run
+from roost.gridengine.scheduling import (
+    CellSnapshot,
+    Grant,
+    HostReport,
+    PendingJob,
+    Request,
+    RunningTask,
+    SchedulingPlan,
+    run,
+)
 from roost.gridengine.scheduling.reasons import Reason
 from tests.gridengine import dumps
 from tests.gridengine.sample import edited
@@ -67,7 +76,7 @@ def running(
 
 def snapshot(
     cell: Cell, *jobs: PendingJob, loads: Mapping[str, Mapping[str, str]] | None = None, **more: Any
-) -> Snapshot:
+) -> CellSnapshot:
     """Hosts report two processors and no load, unless told otherwise."""
     plain = {"np_load_avg": "0", "num_proc": "2", "arch": "lx-amd64"}
     reports = {
@@ -75,16 +84,16 @@ def snapshot(
         for host in cell.hosts
         if host != "global"
     }
-    return Snapshot(
+    return CellSnapshot(
         cell=cell, instances=resolve(cell), reports=reports, now=NOW, local_time=LOCAL, pending=jobs, **more
     )
 
 
-def plan(cell: Cell, *jobs: PendingJob, **more: Any) -> Plan:
+def plan(cell: Cell, *jobs: PendingJob, **more: Any) -> SchedulingPlan:
     return run(snapshot(cell, *jobs, **more))
 
 
-def places(found: Plan) -> dict[int, list[str]]:
+def places(found: SchedulingPlan) -> dict[int, list[str]]:
     """Instances by job, in the order of the dispatches."""
     result: dict[int, list[str]] = {}
     for one in found.dispatches:
@@ -97,6 +106,6 @@ def texts(reasons: Iterable[Reason]) -> tuple[str, ...]:
     return tuple(one.sentence() for one in reasons)
 
 
-def told(found: Plan, job: int) -> tuple[str, ...]:
+def told(found: SchedulingPlan, job: int) -> tuple[str, ...]:
     """Why a job waits, in words, without what is true for all jobs."""
     return found.scheduling_info(job)[len(found.dropped) :]

@@ -10,7 +10,17 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from roost.base.records import replace
 from roost.gridengine.cell import Cell
-from roost.gridengine.scheduling import Booked, Grant, PendingJob, Plan, Range, RunningTask, Snapshot, allot, run
+from roost.gridengine.scheduling import (
+    Booked,
+    CellSnapshot,
+    Grant,
+    PendingJob,
+    Range,
+    RunningTask,
+    SchedulingPlan,
+    allot,
+    run,
+)
 from roost.gridengine.scheduling.allocation import Allocation
 from tests.gridengine.scheduling.cells import NOW, cell, job, places, plan, request, running, snapshot, told
 
@@ -137,7 +147,7 @@ amounts = st.integers(0, 2)
 
 
 @st.composite
-def snapshots(draw: st.DrawFn) -> Snapshot:
+def snapshots(draw: st.DrawFn) -> CellSnapshot:
     capacity = {host: draw(st.integers(1, 3)) for host in _HOSTS}
     edits = [
         "hostgroups/@allhosts: hostlist node1 node2",
@@ -179,7 +189,7 @@ def _hard(draw: st.DrawFn) -> list[str]:
 class Plain:
     """Bookings in time as a list; every question looks at all of them at every moment at which something changes."""
 
-    def __init__(self, one: Snapshot) -> None:
+    def __init__(self, one: CellSnapshot) -> None:
         self.one, self.cell = one, one.cell
         self.capacity = {each.name: {"slots": float(each.settings.slots)} for each in one.instances}
         self.capacity["global"] = {"lic": float(dict(self.cell.hosts["global"].complex_values)["lic"])}
@@ -259,7 +269,7 @@ def _lic(one: PendingJob | RunningTask | Booked) -> float:
     return float(dict(one.request.hard).get("lic", "0"))
 
 
-def _told(found: Plan) -> tuple[list[tuple[int, str]], list[tuple[int, str, float]]]:
+def _told(found: SchedulingPlan) -> tuple[list[tuple[int, str]], list[tuple[int, str, float]]]:
     return (
         [(each.job, each.grants[0].instance) for each in found.dispatches],
         [(each.job, each.grants[0].instance, each.start) for each in found.reservations],
@@ -268,7 +278,7 @@ def _told(found: Plan) -> tuple[list[tuple[int, str]], list[tuple[int, str, floa
 
 @settings(max_examples=150)
 @given(snapshots())
-def test_the_run_books_in_time_as_the_plain_scheduler(one: Snapshot) -> None:
+def test_the_run_books_in_time_as_the_plain_scheduler(one: CellSnapshot) -> None:
     assert _told(run(one)) == Plain(one).run()
     assert run(one) == run(one)
 
@@ -296,7 +306,7 @@ class Booking(RuleBasedStateMachine):
         )
         return cell(edits, _LIC)
 
-    def snapshot(self) -> Snapshot:
+    def snapshot(self) -> CellSnapshot:
         one = snapshot(
             self.cell(), *self.waiting, running=tuple(task for task, _ in self.runs), reservations=tuple(self.reserved)
         )

@@ -1,7 +1,7 @@
 """Whatever comes, goes and is reconfigured: what runs never takes more than there was when it was started.
 
 Jobs of one slot and parallel ones, arrays, ends and changes of slots, consumables, quotas and parallel environments in
-an order of chance; after each scheduling run all is counted anew from the tasks alone. A restart is a run from such a
+an order of chance; after each scheduling run all is counted again from the tasks alone. A restart is a run from such a
 count: nothing else is kept between runs.
 """
 
@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 
 from roost.gridengine.cell import Cell
-from roost.gridengine.scheduling import PendingJob, Range, RunningTask, Snapshot, run
+from roost.gridengine.scheduling import CellSnapshot, PendingJob, Range, RunningTask, run
 from tests.gridengine.scheduling.cells import NOW, cell, environment, job, snapshot
 
 _COMPLEXES = "lic lic INT <= YES YES 0 0\nonce once INT <= YES JOB 0 0\n"
@@ -48,7 +48,7 @@ class Booking(RuleBasedStateMachine):
         edits += [f"execution/{host}: complex_values lic={number}" for host, number in self.offers.items()]
         return cell("\n".join(edits), _COMPLEXES, queues=("b.q",), files=files)
 
-    def snapshot(self) -> Snapshot:
+    def snapshot(self) -> CellSnapshot:
         return snapshot(self.cell(), *self.pending, running=tuple(self.running))
 
     @rule(lic=_amounts, tasks=st.integers(1, 3), priority=st.sampled_from((0, -100)))

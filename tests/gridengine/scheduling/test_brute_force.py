@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from roost.gridengine.objects.quota import QuotaRule
-from roost.gridengine.scheduling import PendingJob, RunningTask, Snapshot, run
+from roost.gridengine.scheduling import CellSnapshot, PendingJob, RunningTask, run
 from tests.gridengine.scheduling.cells import cell, job, running, snapshot
 
 _COMPLEXES = """
@@ -48,7 +48,7 @@ wishes = st.fixed_dictionaries(
 
 
 @st.composite
-def snapshots(draw: st.DrawFn) -> Snapshot:
+def snapshots(draw: st.DrawFn) -> CellSnapshot:
     values: dict[str, dict[str, int]] = {}
     edits = [f"cqueues/{queue}: slots {draw(st.integers(0, 3))}" for queue in _QUEUES]
     edits += [f"cqueues/{queue}: seq_no {draw(st.integers(0, 2))}" for queue in _QUEUES]
@@ -99,7 +99,7 @@ def _job(draw: st.DrawFn, number: int) -> PendingJob:
 class Plain:
     """Everything from scratch at every question."""
 
-    def __init__(self, one: Snapshot) -> None:
+    def __init__(self, one: CellSnapshot) -> None:
         self.one, self.cell = one, one.cell
         self.tasks: list[tuple[dict[str, float], str, float]] = [
             (dict(_numbers(task)), task.grants[0].instance, 1 - (one.now - task.started) / 600) for task in one.running
@@ -187,7 +187,7 @@ def _numbers(task: PendingJob | RunningTask) -> list[tuple[str, float]]:
     return [(name, float(text)) for name, text in task.request.hard]
 
 
-def _capacity(one: Snapshot, place: str) -> dict[str, float]:
+def _capacity(one: CellSnapshot, place: str) -> dict[str, float]:
     if "@" not in place:
         return {pair.name: float(pair.text) for pair in one.cell.hosts[place].complex_values}
     settings = next(instance.settings for instance in one.instances if instance.name == place)
@@ -196,14 +196,14 @@ def _capacity(one: Snapshot, place: str) -> dict[str, float]:
 
 @settings(max_examples=40)
 @given(snapshots())
-def test_the_run_decides_as_the_plain_scheduler(one: Snapshot) -> None:
+def test_the_run_decides_as_the_plain_scheduler(one: CellSnapshot) -> None:
     found = [(each.job, each.task, each.grants[0].instance) for each in run(one).dispatches]
     assert found == Plain(one).run()
 
 
 @settings(max_examples=40)
 @given(snapshots())
-def test_every_job_starts_or_has_a_reason_and_the_same_snapshot_gives_the_same_plan(one: Snapshot) -> None:
+def test_every_job_starts_or_has_a_reason_and_the_same_snapshot_gives_the_same_plan(one: CellSnapshot) -> None:
     found = run(one)
     assert found == run(one)
     started: dict[int, int] = {}
@@ -215,7 +215,7 @@ def test_every_job_starts_or_has_a_reason_and_the_same_snapshot_gives_the_same_p
 
 @settings(max_examples=40)
 @given(snapshots())
-def test_dispatches_never_book_more_than_there_is(one: Snapshot) -> None:
+def test_dispatches_never_book_more_than_there_is(one: CellSnapshot) -> None:
     before, after = Plain(one), Plain(one)
     kinds = {each.number: dict(_numbers(each)) for each in one.pending}
     for each in run(one).dispatches:

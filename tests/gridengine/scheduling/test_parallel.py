@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import pytest
 
 from roost.gridengine.cell import Cell
-from roost.gridengine.scheduling import Grant, PendingJob, Plan, Range, RunningTask
+from roost.gridengine.scheduling import Grant, PendingJob, Range, RunningTask, SchedulingPlan
 from tests.gridengine.scheduling.cells import cell, job, plan, running, told
 
 _RULES = {"fill": "$fill_up", "rr": "$round_robin", "smp": "$pe_slots", "two": "2"}
@@ -58,7 +58,7 @@ def _parallel(
     return job(number, *hard, environment=environment, slots=(Range(low, high or low),), **more)
 
 
-def _slots(found: Plan, number: int = 1) -> list[int]:
+def _slots(found: SchedulingPlan, number: int = 1) -> list[int]:
     """Slots by instance, the most first."""
     return sorted((grant.slots for one in found.dispatches if one.job == number for grant in one.grants), reverse=True)
 

@@ -226,6 +226,25 @@ def test_what_is_overloaded_is_told_as_such_though_it_is_disabled() -> None:
     ]
 
 
+def test_of_a_parallel_job_each_instance_is_named_after_what_its_host_refuses() -> None:
+    """As 8.1.9 told of the same requests; of a job without an environment it names the hosts."""
+    one = cell(
+        "execution/node1: complex_values gpu=2\nexecution/node3: complex_values gpu=2",
+        "gpu gpu INT <= FORCED YES 0 0",
+        queues=("b.q",),
+    )
+    left_out = 'cannot run in queue "{}" because it is not contained in its hard queue list (-q)'
+    forced = "does not request 'forced' resource \"gpu\" of host {}"
+    parallel = {"environment": "make", "slots": (Range(30, 30),)}
+    found = plan(one, job(1, queues=("*@node2",), **parallel)).scheduling_info(1)
+    assert {each for each in found if "PE" not in each} >= {forced.format("node1"), forced.format("node3")}
+    assert not any("hard queue list" in each and "node" in each for each in found)
+    found = plan(one, job(1, queues=("*@node3",), **parallel)).scheduling_info(1)
+    assert {left_out.format("all.q@node2"), forced.format("node1"), forced.format("node3")} <= set(found)
+    found = plan(one, job(1, queues=("*@node3",))).scheduling_info(1)
+    assert {left_out.format("node1"), left_out.format("node2"), forced.format("node3")} == set(found)
+
+
 def test_the_user_lists_of_a_queue_come_before_its_environments() -> None:
     one = cell("cqueues/all.q: xuser_lists arusers\ncqueues/all.q: pe_list NONE\nusersets/arusers: entries alice")
     found = plan(one, job(1, environment="make", slots=(Range(1, 1),)))

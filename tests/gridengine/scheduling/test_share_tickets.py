@@ -8,7 +8,7 @@ from itertools import count
 import pytest
 
 from roost.gridengine.objects.share_tree import ShareNode, show_share_tree
-from roost.gridengine.scheduling import Account, Grant, RunningTask, run
+from roost.gridengine.scheduling import Grant, RunningTask, UsageOwner, run
 from tests.gridengine.scheduling.cells import NOW, cell, job, request, snapshot
 
 _PEOPLE = ShareNode(
@@ -42,7 +42,7 @@ def _given(
     projects = {f"projects/{name}": f"name {name}\noticket 0\nfshare 0\nacl NONE\nxacl NONE\n" for name in _PROJECTS}
     edits = f"schedconf: weight_tickets_share {total}\nschedconf: compensation_factor {factor}"
     one = cell(edits, files={**users, **projects, "sharetree": show_share_tree(tree)})
-    accounts = {text: Account(*text.split("/")) for text in (*waiting, *ran, *(usage or {}))}
+    accounts = {text: UsageOwner(*text.split("/")) for text in (*waiting, *ran, *(usage or {}))}
     numbers = count(1)
     running = tuple(
         RunningTask(

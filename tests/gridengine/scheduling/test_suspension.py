@@ -9,7 +9,7 @@ import pytest
 
 from roost.gridengine.cell import Cell
 from roost.gridengine.objects.values import Quantity
-from roost.gridengine.scheduling import Grant, Plan, RunningTask
+from roost.gridengine.scheduling import Grant, RunningTask, SchedulingPlan
 from roost.model.cell_requests import Suspender
 from tests.gridengine.scheduling.cells import NOW, cell, job, plan, running, texts
 
@@ -31,7 +31,7 @@ def _tasks(*suspended: str, queue: str = "all.q@node2") -> tuple[RunningTask, ..
     )
 
 
-def _orders(found: Plan, begins: bool) -> list[int]:
+def _orders(found: SchedulingPlan, begins: bool) -> list[int]:
     return [one.job for one in found.suspensions if one.begins is begins]
 
 
@@ -129,7 +129,7 @@ def test_levels() -> None:
     assert _orders(found, True) == [1]
 
 
-def _causes(found: Plan) -> list[list[str]]:
+def _causes(found: SchedulingPlan) -> list[list[str]]:
     """What suspends each task that runs."""
     return [list(each) for each in found.suspenders]
 
@@ -220,7 +220,7 @@ def test_a_parallel_job_stands_still_if_one_of_its_instances_does() -> None:
     }
 
 
-def _after(found: Plan) -> list[list[str]]:
+def _after(found: SchedulingPlan) -> list[list[str]]:
     """What suspends each task that runs once what was dispatched has begun."""
     return [list(each) for each in found.suspenders_after]
 

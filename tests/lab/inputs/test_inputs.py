@@ -1,4 +1,4 @@
-"""What goes into a simulation beside its configuration: jobs of files, pools, options; and places in files."""
+"""What goes into a simulation besides its configuration: jobs of files, pools, options; and places in files."""
 
 from __future__ import annotations
 
@@ -85,17 +85,17 @@ def test_jobs_that_a_queue_refuses_are_named_with_the_reason(tmp_path: Path) -> 
         ("x.ads", "a = = 1\n", r"x\.ads"),
         ("x.ads", "SimRunTme = 1\n", "SimRunTme is not a behaviour"),
         ("x.ads", 'SimRunTime = "long"\n', "must be a number that is not"),
-        ("x.ads", "SimMemory = {{9, 1}, {8, 1}}\n", "must rise"),
+        ("x.ads", "SimMemory = {{9, 1}, {8, 1}}\n", "the times in SimMemory must increase"),
         ("x.ads", "SimMemory = 3\n", "list of times"),
         ("x.ads", "SimStubborn = 3\n", "SimStubborn must be true or false"),
-        ("x.txt", "", r"known are \.swf"),
+        ("x.txt", "", r"the known suffixes are \.swf"),
         ("x.swf", "1 2 3\n", r"x\.swf:1"),
-        ("x.ads", "", "no job in it"),
+        ("x.ads", "", "it contains no job"),
         ("x.ads", "SimSubmitTime = 90000\n", r"no job is submitted within 0\.2 days"),
-        ("x.swf", "; nothing but comments\n", "no job in it"),
-        ("x.swf", "1 0 1 -1" + " 1" * 14, "no job in it; 1 are recorded that never ran"),
-        ("x.swf", "; a\n\0\1", r"x\.swf:2: it is not text"),
-        ("x.swf.gz", "", "no job in it"),
+        ("x.swf", "; nothing but comments\n", "it contains no job"),
+        ("x.swf", "1 0 1 -1" + " 1" * 14, "it contains no job; it records 1 that never ran"),
+        ("x.swf", "; a\n\0\1", r"x\.swf:2: it is not a text file"),
+        ("x.swf.gz", "", "it contains no job"),
         ("x.sub", "", r"<end of .*x\.sub>:1:1: error: no executable"),
     ],
 )
@@ -116,10 +116,10 @@ def test_recorded_jobs_may_be_packed_and_what_is_left_out_is_told(tmp_path: Path
     assert [job.name for job in prepared.plan.jobs] == ["1.0", "3.0"]
     assert compare(request, request, [1], HOST).notes == prepared.notes
     assert prepared.notes == (
-        "left out: 1 of 4 jobs, which are recorded but never ran",
-        "left out: 1 of 3 jobs, which come after the end; --days is 0.2",
-        "too large: 1 of 2 jobs, which ask for up to 8 cores, where no slot has more than 1; larger machines are "
-        "made with --cpus or a pool file",
+        "skipped: 1 of 4 jobs, which are recorded but never ran",
+        "skipped: 1 of 3 jobs, which would be submitted after the end; --days is 0.2",
+        "too large: 1 of 2 jobs, which request up to 8 cores, but no slot has more than 1; use --cpus or a "
+        "pool file to get larger machines",
     )
 
 
@@ -131,7 +131,7 @@ def test_a_packed_file_that_is_torn_is_refused(tmp_path: Path) -> None:
 
 def test_results_need_a_directory(tmp_path: Path) -> None:
     (tmp_path / "taken").write_text("")
-    with pytest.raises(LabError, match="taken: this is a file, and the results need a directory"):
+    with pytest.raises(LabError, match="taken: this is a file, but the results need a directory"):
         simulate(Request(configs=("/old",), machines=1, days=0.01), HOST, tmp_path / "taken")
 
 
@@ -163,7 +163,7 @@ def test_a_pool_without_slots_is_refused_and_shares_that_count_for_nothing_are_t
         plan_of(request, MemoryHost(files={"/x": "NUM_SLOTS = 0\n"}))
     text = "NUM_SLOTS_TYPE_1 = 1\nSLOT_TYPE_1 = gpus=50%\nNUM_SLOTS_TYPE_12 = 1\n"
     unknown, beyond = prepare(request, MemoryHost(files={"/x": text})).notes
-    assert "/x:2:1: SLOT_TYPE_1: the machine has no resource 'gpus', so a share of it is nothing" in unknown
+    assert "/x:2:1: SLOT_TYPE_1: the machine has no resource 'gpus', so it cannot be shared" in unknown
     assert "/x:3:1: NUM_SLOTS_TYPE_12: there is no type 12" in beyond
 
 
@@ -214,7 +214,7 @@ def test_a_pool_of_groups_has_machines_of_each(tmp_path: Path) -> None:
         ("", r"no \[\[machines\]\]"),
         ("[[machines]]\ncpu = 1\n", r"pool\.toml:2: unknown key 'cpu'; did you mean 'cpus'"),
         ("[[machines]]\ncount = 0\n", r"pool\.toml:2: count must be a positive"),
-        ("[[machines]]\n[[machines]]\n", "give each its own"),
+        ("[[machines]]\n[[machines]]\n", "two groups have the name 'm'; use unique names"),
         ("[[machines]]\nowners = 'cats'\n", "diurnal"),
         ("[[machines]]\nhabits = { weekday = 2 }\n", "at most 1"),
         ("[[machines]]\ncount = 100001\n", "more than 100,000"),
@@ -258,7 +258,7 @@ def test_more_jobs_than_fit_into_memory_are_refused(words: str, tmp_path: Path) 
     parser = argparse.ArgumentParser()
     lab.add_parser(parser.add_subparsers())
     arguments = ["lab", "simulate", "--config", str(config), "--out", str(tmp_path / "out"), *words.split()]
-    with pytest.raises(CommandError, match="jobs are more than 2,000,000; give --count"):
+    with pytest.raises(CommandError, match="jobs exceed 2,000,000; use --count"):
         lab.run(parser.parse_args(arguments))
 
 
@@ -328,7 +328,5 @@ def test_a_policy_that_cannot_be_read_is_refused_with_its_places(tmp_path: Path)
 @pytest.mark.parametrize("line", ["cell_resources = lic=1", '+CellQueues = strcat("a", ".q")'])
 def test_jobs_that_ask_for_something_of_a_cell_are_refused(line: str) -> None:
     text = f"executable = a\n{line}\nqueue\n"
-    with pytest.raises(
-        LabError, match=r"job.sub: Cell\w+ asks for something of a Grid Engine cell, and the pool has none"
-    ):
+    with pytest.raises(LabError, match=r"job.sub: Cell\w+ requires a Grid Engine cell, but the pool has none"):
         clusters_of(text, "job.sub")

@@ -87,18 +87,21 @@ def test_a_queue_refuses_what_the_cell_does_not_have(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ('[jobs.a]\nqsub = "-cwd"\n', "-cwd means nothing in the lab; leave it out"),
+        ('[jobs.a]\nqsub = "-cwd"\n', "-cwd has no meaning in the lab; remove it"),
         ('[jobs.a]\nqsub = "-l"\n', "qsub: -l option must have argument"),
         ('[jobs.a]\nqsub = "-t 0"\n', "job rejected: 0 is an invalid task id"),
-        ('[jobs.a]\nqsub = "script.sh"\n', "'script.sh' is not an option; say in the table of the job how it runs"),
+        ('[jobs.a]\nqsub = "script.sh"\n', "'script.sh' is not an option; describe the job's behaviour in its table"),
         ('[jobs.a]\nqsub = "-q a"\ndescription = "queue"\n', "one of submit, description and qsub"),
         (
             '[jobs.a]\nqsub = "-hold_jid b"\n' + scenario('at = "1s", submit = "a"'),
             "a waits for b, which has not been submitted before this step",
         ),
         (scenario('at = "1s", qmod = "-x all.q"'), "qmod takes one of the options -d, -e, "),
-        (scenario('at = "1s", qconf = "aattr"'), "qconf begins with an option"),
-        (scenario('at = "1s", user = "ann", match = true'), "user says whose order it is; it belongs to qmod or qconf"),
+        (scenario('at = "1s", qconf = "aattr"'), "qconf must begin with an option"),
+        (
+            scenario('at = "1s", user = "ann", match = true'),
+            "user names who gives the order; it is valid only with qmod or qconf",
+        ),
         (scenario('at = "1s", expect = { queues = { "a@b" = "x" } }'), "found 'x'"),
     ],
 )
@@ -114,7 +117,7 @@ def test_what_cannot_be_meant_is_refused_with_its_place(tmp_path: Path, text: st
     "step", ['qmod = "-d all.q"', 'expect = { queues = { "all.q@node1" = "" } }', "expect = { qstat = [] }"]
 )
 def test_a_pool_without_a_cell_knows_nothing_of_one(tmp_path: Path, step: str) -> None:
-    with pytest.raises(LabError, match="is about a Grid Engine cell, and the pool has none"):
+    with pytest.raises(LabError, match="requires a Grid Engine cell, but the pool has none"):
         run(tmp_path, "policy = ''\n" + scenario(f'at = "1s", {step}'))
 
 
@@ -162,5 +165,6 @@ def test_a_program_that_no_cell_names_is_refused(tmp_path: Path) -> None:
     ):
         file = tmp_path / "s.toml"
         file.write_text(text)
-        with pytest.raises(LabError, match=rf"s\.toml:\d+: .*{problem}"):
+        line = text[: text.index("[programs.")].count("\n") + 1
+        with pytest.raises(LabError, match=rf"s\.toml:{line}: .*{problem}"):
             read_scenarios(file)

@@ -53,7 +53,7 @@ def test_the_status_of_a_prolog_decides_about_the_job(tmp_path: Path, status: in
     ("status", "told"),
     [
         ("100", "Job a is held: The prolog says that the job is at fault (status 100)"),
-        ("[3, 99]", "Job a waits again, since its last run was ended: The prolog ended with status 3"),
+        ("[3, 99]", "Job a is idle again because its last run was ended: The prolog exited with status 3"),
     ],
 )
 def test_a_failure_tells_of_the_prolog_that_failed(tmp_path: Path, status: str, told: str) -> None:
@@ -72,15 +72,15 @@ def test_an_expectation_of_a_hook_can_fail(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("hooks", "problem"),
     [
-        ("[hooks.SITE_HOOK_FETCH_WORK]\n", "a program is named by its knob"),
+        ("[hooks.SITE_HOOK_FETCH_WORK]\n", "a program must be named by its knob"),
         ("[hooks.SITE_HOOK_FETCH_WORK]\n", "use fetch for work that a hook brings"),
         ("[hooks.SITE_HOOK_UPDATE_JOB_INFO]\n", "found 'SITE_HOOK_UPDATE_JOB_INFO'"),
         (
             "[hooks.STARTER_PROLOG]\nprints = { A = 1 }\n",
             "only the output of PREPARE_JOB_BEFORE_TRANSFER",
         ),
-        ("[hooks.STARTER_PROLOG]\nstatus = 256\n", "status is a number from 0 to 255"),
-        ("[hooks.STARTER_PROLOG]\nstatus = []\n", "status is a number from 0 to 255"),
+        ("[hooks.STARTER_PROLOG]\nstatus = 256\n", "status must be a number from 0 to 255"),
+        ("[hooks.STARTER_PROLOG]\nstatus = []\n", "status must be a number from 0 to 255"),
         ("[hooks.STARTER_PROLOG]\ntime = 3\n", "unknown key 'time'"),
         ("[hooks.S_HOOK_PREPARE_JOB]\nprints = { A = '= 1 +' }\n", "is not an expression"),
         ("", "there is no program 'STARTER_PROLOG'; describe it in [hooks.STARTER_PROLOG]"),
@@ -101,9 +101,20 @@ def test_a_hook_that_no_job_can_have_is_refused(tmp_path: Path) -> None:
 
 
 def test_what_a_submit_description_has_without_effect_is_noted(tmp_path: Path) -> None:
-    described = "description = '''\nexecutable = x\non_exti_hold = true\nqueue\n'''\n"
-    (note,) = verdict(
+    described = "description = '''\nexecutable = x\non_exti_hold = true\nskip_if_dataflow = true\nqueue\n'''\n"
+    note, of_files = verdict(
         read(tmp_path, JOB + described, SUBMIT, '{ at = "2m", expect = { jobs = { a = "running" } } }')
     ).notes
     assert note.startswith("job a: ")
     assert "the line `on_exti_hold = true` has no effect" in note
+    assert of_files == "job a: the lab has no files, so that it runs the job whatever they are (SkipIfDataflow)"
+
+
+def test_a_job_that_no_machine_can_fetch_is_refused(tmp_path: Path) -> None:
+    steps = '{ at = "1m", fetch = "a" }', '{ at = "5m", expect = { job = "" } }'
+    with pytest.raises(LabError, match=r"s\.toml:\d+: .*no machine fetches a: set STARTD_JOB_HOOK_KEYWORD = SITE and "):
+        verdict(read(tmp_path, JOB, *steps))
+    hook = '{ at = "30s", reconfig = { SITE_HOOK_FETCH_WORK = "/x", STARTD_JOB_HOOK_KEYWORD = "SITE" } }'
+    assert verdict(
+        read(tmp_path, JOB, hook, '{ at = "1m", fetch = "a" }', '{ at = "9m", expect = { job = "a" } }')
+    ).passed

@@ -85,13 +85,17 @@ def test_a_description_stands_in_a_file_beside_the_scenario(tmp_path: Path) -> N
     ("text", "steps", "problem"),
     [
         (TWO, ['{ at = "1m", keys = "1m" }'], "there are several machines; name one with `on`: left, right"),
-        (TWO, ['{ at = "1m", on = "top", keys = "1m" }'], "on is one of the machines left, right; found 'top'"),
-        (TWO + "[jobs.a]\n", ['{ at = "1m", on = "left", submit = "a" }'], "on is a machine; it belongs to one of"),
-        ("[machines.'a b']\n", [END], "'a b' is not a name of a machine"),
+        (TWO, ['{ at = "1m", on = "top", keys = "1m" }'], "on must be one of the machines left, right; found 'top'"),
+        (
+            TWO + "[jobs.a]\n",
+            ['{ at = "1m", on = "left", submit = "a" }'],
+            "on names a machine; it is valid only with one of",
+        ),
+        ("[machines.'a b']\n", [END], "'a b' is not a valid machine name"),
         (TWO + "cpu = 2\n", [END], "did you mean 'cpus'?"),
         (SWEEP, ['{ at = "1m", submit = "a.0" }', END], "there is no job 'a.0'"),
         (SWEEP, ['{ at = "1m", submit = "a" }', '{ expect = { jobs = { a = "idle" } } }'], "its jobs are a.0, a.1"),
-        (SWEEP, ['{ at = "1m", fetch = "a" }'], "a hook brings one job at a time; the description of a makes 2"),
+        (SWEEP, ['{ at = "1m", fetch = "a" }'], "a hook brings one job at a time; the description of a produces 2"),
         ("[jobs.a]\nsubmit = 'none.sub'\n", [END], "cannot read the submit description"),
         ("[jobs.a]\nsubmit = 'x'\ndescription = 'y'\n", [END], "one of submit, description and qsub"),
         ("[jobs.a]\ndescription = 'queue'\n", [END], "the submit description cannot be used"),
@@ -100,7 +104,12 @@ def test_a_description_stands_in_a_file_beside_the_scenario(tmp_path: Path) -> N
             [END],
             "SimRunTime has no",
         ),
-        ("[jobs.a]\ndescription = '''\nexecutable = x\nmax_idle = 3\nqueue'''\n", [END], "leave out max_materialize"),
+        (
+            "[jobs.a]\ndescription = '''\nexecutable = x\ncheckpoint_exit_code = 0\nqueue'''\n",
+            [END],
+            "every end of the job would save its state; give it another exit_code to end with",
+        ),
+        ("[jobs.a]\ndescription = '''\nexecutable = x\nmax_idle = 3\nqueue'''\n", [END], "remove max_materialize"),
     ],
 )
 def test_what_means_nothing_is_refused_with_its_place(
@@ -110,7 +119,7 @@ def test_what_means_nothing_is_refused_with_its_place(
         read(tmp_path, text, *steps)
 
 
-@pytest.mark.parametrize(("name", "value"), [("Machine", '"y.example.org"'), ("Cpus", "4"), ("SlotID", "3")])
+@pytest.mark.parametrize(("name", "value"), [("Machine", '"y.example.org"'), ("TotalCpus", "4"), ("SlotID", "3")])
 def test_an_attribute_that_the_machine_says_itself_is_refused(tmp_path: Path, name: str, value: str) -> None:
     scenario = read(tmp_path, f"[machine]\n{name} = {value}\n", '{ at = "1m", expect = "Unclaimed/Idle" }')
     with pytest.raises(LabError, match=f"the machine's attribute {name} has no effect: its configuration, or Roost"):

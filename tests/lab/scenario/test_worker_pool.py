@@ -117,7 +117,7 @@ def test_a_scenario_that_takes_too_long_fails_and_the_others_go_on(
     assert (told["scenarios"], told["failed"]) == (3, 1)
     long, short, other = told["files"][0]["scenarios"]
     assert short["passed"] and other["passed"] and not long["passed"]
-    assert "the real daemons did not reach its end after " in long["problem"]
+    assert "the real daemons did not reach the end of the scenario after " in long["problem"]
     assert " of 10d1s, it " in long["problem"]
 
 
@@ -164,7 +164,7 @@ def test_a_process_that_does_not_answer_is_given_up_with_what_it_does(
     with WorkerPool(RunOptions(real=False, limit_s=0.1), 1) as workers:
         outcomes = workers.outcomes(scenarios[:1], stop_first)
         (first,) = outcomes
-    assert "its process does not answer: its state is unknown" in first.problem
+    assert "its process does not respond: its state is unknown" in first.problem
     assert not active_children()
 
 

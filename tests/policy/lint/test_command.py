@@ -43,7 +43,7 @@ def test_output_names_place_code_and_remedy(bad: Path, capsys: pytest.CaptureFix
     main(["policy", "lint", str(bad)])
     out = capsys.readouterr().out
     assert f"{bad}:1:9: warning RST103: TARGET.NumJobStarts == UNDEFINED is always UNDEFINED" in out
-    assert "1 warning; 1 can be corrected with --fix" in out
+    assert "1 warning; --fix can correct 1" in out
 
 
 def test_json_is_one_document(bad: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -70,7 +70,7 @@ def test_a_file_that_cannot_be_corrected_is_left_as_it_was(
 
     monkeypatch.setattr(os, "fsync", no_space)
     assert main(["policy", "lint", "--fix", str(bad)]) == 2
-    assert f"{bad} is left as it was: No space left on device" in capsys.readouterr().err
+    assert f"{bad} is unchanged: No space left on device" in capsys.readouterr().err
     assert bad.read_bytes() == BAD.encode()
     assert list(bad.parent.iterdir()) == [bad]
 

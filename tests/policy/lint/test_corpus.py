@@ -1,7 +1,7 @@
 """Configuration as pools have it: what must be reported, line by line, and what must not.
 
 `corpus/clean` holds a directory for each pool in which nothing may be reported. `corpus/dirty` holds pools with
-mistakes; beside each stands a file with the findings expected of it, ``file:line CODE``, errors, warnings and notes.
+mistakes; next to each is a file with the findings expected of it, ``file:line CODE``, errors, warnings and notes.
 """
 
 from __future__ import annotations

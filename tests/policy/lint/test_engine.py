@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from roost.classad import ClassAd
 from roost.config import CommandResult, MemoryHost
 from roost.config.templates import BY_NAME
-from roost.policy.lint import Choice, Finding, Severity, lint, lint_text
+from roost.policy.lint import Finding, RuleSelection, Severity, lint, lint_text
 from roost.policy.lint.edits import corrected, edits_by_file
-from roost.policy.model import Side
+from roost.policy.model import AdKind
 from roost.runtime.machine import SystemHost
 
 HOST = SystemHost()
@@ -46,7 +46,7 @@ def test_a_reference_to_the_name_itself_means_the_earlier_definition() -> None:
 
 def test_one_mistake_in_a_macro_used_by_many_is_told_once() -> None:
     text = "Bad = (Foo == UNDEFINED)\nSUSPEND = $(Bad)\nWANT_SUSPEND = $(Bad)\nPREEMPT = $(Bad)\n"
-    assert [f.code for f in found(text, choice=Choice(select=("RST103",)))] == ["RST103"]
+    assert [f.code for f in found(text, choice=RuleSelection(select=("RST103",)))] == ["RST103"]
 
 
 def test_a_comment_allows_the_next_statement_with_all_its_lines() -> None:
@@ -70,14 +70,14 @@ def test_a_comment_for_the_file_allows_everywhere() -> None:
 
 def test_rules_are_selected_and_ignored_by_code_or_group() -> None:
     text = 'START = Foo == UNDEFINED && Bar == "undefined"\n'
-    assert {f.code for f in found(text, choice=Choice(select=("RST10",)))} == {"RST103", "RST104"}
-    assert {f.code for f in found(text, choice=Choice(ignore=("RST104",)))} == {"RST103"}
+    assert {f.code for f in found(text, choice=RuleSelection(select=("RST10",)))} == {"RST103", "RST104"}
+    assert {f.code for f in found(text, choice=RuleSelection(ignore=("RST104",)))} == {"RST103"}
 
 
 def test_attributes_of_a_given_job_are_known() -> None:
     host = MemoryHost(files={"a": "START = TARGET.JobUniversee < 100\n"})
     assert [f.code for f in lint(host, ["a"]).findings] == ["RST201"]
-    assert lint(host, ["a"], None, {Side.JOB: ClassAd({"JobUniversee": 1})}).findings == []
+    assert lint(host, ["a"], None, {AdKind.JOB: ClassAd({"JobUniversee": 1})}).findings == []
 
 
 def test_corrections_leave_every_other_byte_alone() -> None:
@@ -253,7 +253,7 @@ def test_nothing_is_said_to_be_never_true_that_the_grid_does_not_vary(text: str)
 
 
 def test_cpu_busy_time_is_missed_only_where_the_slot_is_asked_and_nothing_sets_cpu_busy() -> None:
-    choice = Choice(select=("RST307",))
+    choice = RuleSelection(select=("RST307",))
     (finding,) = found("Busy = (CpuBusyTime > 9)\nPREEMPT = $(Busy)\nSUSPEND = CpuIsBusy\n", choice=choice)
     assert (finding.place.line, finding.place.column) == (1, 9)
     for text in (
@@ -268,7 +268,7 @@ def test_cpu_busy_time_is_missed_only_where_the_slot_is_asked_and_nothing_sets_c
 
 def test_the_latch_of_newer_releases_is_told_even_where_it_is_listed() -> None:
     text = "STARTD_LATCH_EXPRS = CpuBusy\nCpuBusy = LoadAvg > 1\nPREEMPT = CpuBusyValue * (time() - CpuBusyTime) > 9\n"
-    assert [f.code for f in found(text, choice=Choice(select=("RST306",)))] == ["RST306", "RST306"]
+    assert [f.code for f in found(text, choice=RuleSelection(select=("RST306",)))] == ["RST306", "RST306"]
 
 
 def test_a_condition_about_a_thousand_attributes_is_looked_at_in_bounded_time() -> None:
@@ -325,7 +325,7 @@ def test_each_undefined_macro_of_a_macro_is_named_where_it_stands() -> None:
 def test_an_attribute_is_not_asked_of_the_wrong_ad_if_that_ad_was_handed_in_with_it() -> None:
     host = MemoryHost(files={"a": "START = TARGET.KeyboardIdle > 900\n"})
     assert [f.code for f in lint(host, ["a"]).findings] == ["RST211"]
-    assert lint(host, ["a"], None, {Side.JOB: ClassAd({"KeyboardIdle": 1})}).findings == []
+    assert lint(host, ["a"], None, {AdKind.JOB: ClassAd({"KeyboardIdle": 1})}).findings == []
 
 
 def test_a_count_of_runs_that_ends_the_loop_is_no_loop() -> None:

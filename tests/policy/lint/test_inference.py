@@ -11,9 +11,9 @@ from roost.policy.lint.abstract import KIB, MIB, PLAIN, SECONDS, Abstract, T
 from roost.policy.lint.inference import Inference
 from roost.policy.lint.pool import constant_number
 from roost.policy.lint.scope import Scope
-from roost.policy.model import Side
+from roost.policy.model import AdKind
 
-SCOPE = Scope(my=Side.MACHINE, target=Side.JOB, published={})
+SCOPE = Scope(my=AdKind.MACHINE, target=AdKind.JOB, published={})
 MACHINE = {
     "KeyboardIdle": st.integers(0, 2000),
     "LoadAvg": st.floats(0, 4),

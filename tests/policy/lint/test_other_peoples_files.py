@@ -119,3 +119,12 @@ def test_a_set_of_rules_of_its_own_is_read_by_the_daemons_as_well() -> None:
     # The lab and the pool read the same text: what the linter passes over is not lost there.
     text = "A = $(COLLECTOR)\n"
     assert [one.message for one in lint_text(text, SystemHost()).findings] == []
+
+
+def test_the_remedy_for_a_list_that_admits_everyone_makes_no_other_finding() -> None:
+    (users,) = [one for one in found("ALLOW_ADMINISTRATOR = *\n") if one.code == "RST532"]
+    assert users.remedy == "Name the users, as user@domain, that may do this."
+    # Roost reads no list of daemons, and says so of one that names accounts.
+    (daemons,) = [one for one in found("ALLOW_NEGOTIATOR = *\n") if one.code == "RST532"]
+    assert "Name the accounts of the daemons" in daemons.remedy and "remove the line" in daemons.remedy
+    assert "RST530" in {one.code for one in found("ALLOW_NEGOTIATOR = condor@example.org\n")}

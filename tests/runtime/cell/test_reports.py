@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import time
+
+import pytest
+
 from roost.base.structs import replaced
 from roost.gridengine.pool.accounting import accounts_of
 from roost.gridengine.reporting import line_of
 from roost.model.cell_reservations import AdvanceReservation, Granted
 from roost.runtime.queue.cell.reports import of_reservation, of_states
 from roost.runtime.queue.cell.store import ReservationCommit
+from roost.runtime.queue.cell.timed_reports import midnight_after
 
 ONE = AdvanceReservation(
     number=1, owner="ann", submitted=64.5, start=67.0, end=75.0, name="x",
@@ -67,3 +72,16 @@ def test_what_a_cell_wants() -> None:
     assert wanted("accounting=true reporting=false joblog=true") == (True, False, True)
     assert wanted("ACCOUNTING=FALSE,reporting=1, joblog=TRUE flush_time=0:0:1") == (False, True, True)
     assert wanted("none") == (True, False, False)
+
+
+@pytest.mark.parametrize("zone", ["UTC", "XXX-5:30", "EST5EDT"])
+def test_a_day_begins_at_midnight_of_the_local_time(zone: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        patch.setenv("TZ", zone)
+        time.tzset()
+        # The clocks of New York go back on the first of November 2026.
+        at = time.mktime((2026, 11, 1, 0, 0, 0, 0, 0, -1))
+        following = time.mktime((2026, 11, 2, 0, 0, 0, 0, 0, -1))
+        found = [midnight_after(now) for now in (at - 0.5, at, following - 1)]
+    time.tzset()
+    assert found == [at, following, following]

@@ -1,4 +1,4 @@
-"""The files beside a DAG file."""
+"""The files next to a DAG file."""
 
 from __future__ import annotations
 

@@ -11,6 +11,7 @@ import pytest
 from roost.dag import orders as o
 from roost.dag import read_dag
 from roost.dag.run import Settings
+from roost.runtime.clock import Clock
 from roost.runtime.workflow.description import SubmitOptions
 from roost.runtime.workflow.files import RunFiles, read_text
 from roost.runtime.workflow.process import Process, QueueAway
@@ -28,6 +29,16 @@ class Deaf(Signals):
 
     def listen(self) -> None:
         """Leave them be."""
+
+
+class At(Clock):
+    """A time that the test sets."""
+
+    at = 0.0
+
+    def now(self) -> float:
+        """The time."""
+        return self.at
 
 
 class Queue:
@@ -67,7 +78,7 @@ class Queue:
         return {at: (node, 1) for at, node in enumerate(self.made, 1)} if self._stays else {}
 
 
-def _process(files: RunFiles, queue: Queue) -> Process:
+def _process(files: RunFiles, queue: Queue, **further: Any) -> Process:
     return Process(
         files=files,
         dag=read_dag(["x.dag"], read_text),
@@ -77,7 +88,36 @@ def _process(files: RunFiles, queue: Queue) -> Process:
             cluster=99, nodes_log=files.nodes_log, owner="ann", uid_domain="here", config=None, options=SubmitOptions()
         ),
         version="1",
+        **further,
     )
+
+
+@pytest.mark.parametrize(
+    ("knobs", "made"),
+    [
+        # At once; by the number between two looks; by the time between two submissions.
+        ({}, [4, 4, 4]),
+        ({"submits_max": 3}, [3, 4, 4]),
+        ({"submit_delay_s": 5.0}, [1, 1, 2]),
+    ],
+)
+def test_submissions_keep_to_their_number_and_distance(
+    knobs: dict[str, Any], made: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("x.dag").write_text("".join(f"JOB {name} {{\nexecutable = /bin/true\n}}\n" for name in "ABCD"))
+    files, clock = RunFiles(primary="x.dag"), At()
+    queue = Queue(files.nodes_log, lost={})
+    process = _process(files, queue, clock=clock, **knobs)
+    process.signals.close()
+    found = []
+    with closing(Deaf()) as process.signals:
+        process.begin(recovering=False)
+        for seconds in (100, 102, 105):
+            clock.at = seconds
+            process.look()
+            found.append(len(queue.made))
+    assert found == made
 
 
 @pytest.mark.parametrize("stays", [True, False])

@@ -147,7 +147,7 @@ def test_conditions_are_asked_of_every_job_that_they_tell_apart_up_to_a_limit() 
     reply, _ = submit(queue(REQUIREMENTS), source(3, own={"RequestMemory": (600, 600, 100)}))
     assert reply.text.endswith("asks for 100 MB, and 512 are the least (job 2)")
     reply, _ = submit(queue(REQUIREMENTS), source(ONE_BY_ONE_MAX + 1, own={"RequestMemory": (600,)}))
-    assert f"asked for {ONE_BY_ONE_MAX} at most" in reply.text
+    assert f"evaluated for at most {ONE_BY_ONE_MAX}" in reply.text
     reply, _ = submit(queue(REQUIREMENTS), source(ONE_BY_ONE_MAX + 1, own={"Args": ("x", "y")}, RequestMemory=600))
     assert reply.ok
 
@@ -160,11 +160,14 @@ def test_conditions_see_jobs_as_transforms_have_made_them() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("JOB_TRANSFORM_NAMES = a", "JOB_TRANSFORM_a: JOB_TRANSFORM_NAMES names it"),
-        ("JOB_TRANSFORM_NAMES = a\nJOB_TRANSFORM_a = [ set_X = 1; ]", "rules in the form of a ClassAd are not read"),
+        ("JOB_TRANSFORM_NAMES = a", "JOB_TRANSFORM_a: it is listed in JOB_TRANSFORM_NAMES"),
+        (
+            "JOB_TRANSFORM_NAMES = a\nJOB_TRANSFORM_a = [ set_X = 1; ]",
+            "transform rules in ClassAd syntax are not supported",
+        ),
         ("JOB_TRANSFORM_NAMES = a\nJOB_TRANSFORM_a = FROB x", "neither a statement"),
         ("JOB_TRANSFORM_NAMES = a\nJOB_TRANSFORM_a = UNIVERSE moon", "UNIVERSE moon"),
-        ("SUBMIT_REQUIREMENT_NAMES = a", "SUBMIT_REQUIREMENT_a: SUBMIT_REQUIREMENT_NAMES names it"),
+        ("SUBMIT_REQUIREMENT_NAMES = a", "SUBMIT_REQUIREMENT_a: it is listed in SUBMIT_REQUIREMENT_NAMES"),
         ("SUBMIT_REQUIREMENT_NAMES = a\nSUBMIT_REQUIREMENT_a = 1 +", "SUBMIT_REQUIREMENT_a: "),
     ],
 )
@@ -177,7 +180,7 @@ def test_rules_that_cant_be_read_are_left_out_and_named(text: str, said: str) ->
 def test_a_transform_that_fails_refuses_the_submission() -> None:
     target = queue("JOB_TRANSFORM_NAMES = a\nJOB_TRANSFORM_a = SET X $(MY.RequestMemory) +\n")
     reply, _ = submit(target, source(1))
-    assert reply.text.startswith("JOB_TRANSFORM_a cannot be carried out: JOB_TRANSFORM_a:1:")
+    assert reply.text.startswith("JOB_TRANSFORM_a cannot be applied: JOB_TRANSFORM_a:1:")
 
 
 def test_rules_are_those_of_the_last_configuration() -> None:
@@ -213,10 +216,10 @@ def test_what_policies_rely_on_is_not_submitted() -> None:
 def test_a_group_is_the_same_to_everybody(cell: str) -> None:
     target = queue("")
     refused, step = submit(target, source(1, AccountingGroup=f"={cell}"))
-    assert (refused.ok, refused.text, step.changes) == (False, "AccountingGroup is not a text", ())
+    assert (refused.ok, refused.text, step.changes) == (False, "AccountingGroup is not a string", ())
     own = {"AcctGroup": ("a", parse_expression(cell))}
     refused, _ = submit(target, source(2, own=own))
-    assert (refused.ok, refused.text) == (False, "AcctGroup is not a text (job 1)")
+    assert (refused.ok, refused.text) == (False, "AcctGroup is not a string (job 1)")
     submit(target, source(1))
     reply = edited(target, "ann", AccountingGroup=parse_expression(cell))
     assert reply.data["refused"] == {"1.0": "not-a-text"}
@@ -245,7 +248,7 @@ def test_a_user_is_in_a_thousand_accounting_groups_at_most() -> None:
     many = tuple(f"g{number}" for number in range(NAMES_MAX))
     assert submit(target, source(NAMES_MAX, own={"AccountingGroup": many}))[0].ok
     reply, _ = submit(target, source(1, AccountingGroup="one.more"))
-    assert not reply.ok and reply.text == "jobs of ann would be in more than 1000 accounting groups"
+    assert not reply.ok and reply.text == "the jobs of ann would use more than 1000 accounting groups"
     assert submit(target, source(1))[0].ok
     assert submit(target, source(2, own={"AccountingGroup": ("g7", "g8")}))[0].ok
     assert submit(target, source(1), owner="bob")[0].ok
@@ -281,7 +284,7 @@ def test_the_ad_of_a_job_finds_room_in_messages() -> None:
     large = {f"A{number}": "x" * 999_000 for number in range(3)}
     assert submit(target, source(1, **large))[0].ok
     reply, _ = submit(target, source(1, **large, B="x" * 10_000))
-    assert not reply.ok and "its ad has 30" in reply.text and "3000000 is the most" in reply.text
+    assert not reply.ok and "its ad has 30" in reply.text and "the limit is 3000000" in reply.text
     assert edited(target, "ann", B="x" * 20_000).data["refused"] == {"1.0": "too-large"}
     assert edited(target, "ann", B="x" * 200).ok
 
@@ -306,7 +309,7 @@ def test_a_job_that_nobody_looked_at_is_held_when_it_would_start_with_what_is_wr
     assert driven.start().id.proc == 2
     ad = driven.queue.book.clusters[number].ad_of(1)
     assert (ad["JobStatus"], ad["HoldReasonCode"]) == (JobStatus.HELD, HoldCode.JOB_POLICY_UNDEFINED)
-    assert "not what its description says" in str(ad["HoldReason"]) and "arguments" in str(ad["HoldReason"])
+    assert "does not match its description" in str(ad["HoldReason"]) and "arguments" in str(ad["HoldReason"])
 
 
 def test_a_job_that_small_edits_have_made_too_large_is_held_when_it_would_start() -> None:
@@ -318,7 +321,7 @@ def test_a_job_that_small_edits_have_made_too_large_is_held_when_it_would_start(
     assert asked is not None
     driven.answer(asked)
     ad = driven.queue.book.clusters[number].ad_of(0)
-    assert ad["JobStatus"] == JobStatus.HELD and "3000000 is the most" in str(ad["HoldReason"])
+    assert ad["JobStatus"] == JobStatus.HELD and "the limit is 3000000" in str(ad["HoldReason"])
 
 
 def test_a_job_that_is_not_what_its_description_says_is_not_taken() -> None:
@@ -384,14 +387,14 @@ def test_an_ad_is_too_large_from_one_character_over_the_limit_on_numbers_include
     under["Text"] = "x" * (JOB_CHARS_MAX - size_of(under) - size_of(job))
     assert too_large(job) == ""
     under["Text"] += "x"
-    assert too_large(job) == f"its ad has {JOB_CHARS_MAX + 1} characters, and {JOB_CHARS_MAX} is the most"
+    assert too_large(job) == f"its ad has {JOB_CHARS_MAX + 1} characters; the limit is {JOB_CHARS_MAX}"
 
 
 @pytest.mark.parametrize(
     "text", ["", "1", "1.", ".0", "1.0.0", "1.-1", "a.0", "1234567890.0", "1.1234567890", "1_0.0", "².0"]
 )
 def test_what_is_not_a_name_of_a_job_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="is not a job: write CLUSTER"):
+    with pytest.raises(ValueError, match="is not a job; write CLUSTER"):
         JobId.read(text)
 
 

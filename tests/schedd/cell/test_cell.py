@@ -1,6 +1,11 @@
-"""The queue of a pool with a Grid Engine cell: it takes matches of the present revision only, one job a claim."""
+"""The queue of a pool with a Grid Engine cell: it takes matches of the present revision only.
+
+A claim is for one job, unless the run has said that others of its cluster may follow.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import pytest
 
@@ -45,7 +50,7 @@ def test_a_job_asks_for_its_slot_with_what_it_got_of_the_cell_and_keeps_it() -> 
     assert started.job_ad["CellTask"]["Resources"] == "lic=1"
     assert queue.job(cluster).ad["CellTask"]["Revision"] == 3
     queue.check()
-    # The next job of the cluster does not get the claim: the cell decides about it anew.
+    # The next job of the cluster does not get the claim: the cell decides about it again.
     job = queue.job(cluster)
     queue.begun(job)
     ended = queue.end(job)
@@ -64,6 +69,56 @@ def test_a_match_that_is_void_is_declined_and_its_job_waits(cell: int, revision:
     assert [each.claim_id for each in effects if isinstance(each, ef.Decline)] == ["<a>#1"]
     assert not [each for each in effects if isinstance(each, ef.AskForSlot)]
     assert queue.queue.book.clusters[cluster].is_idle(0)
+
+
+def followed(queue: Driven, cluster: int, before: Callable[[], object] = lambda: None) -> bool:
+    """Whether the next job of a cluster begins on the claim as the first one ends; `before` that, something happens."""
+    queue.queue.claim_table.cell = 3
+    follows = {"Job": f"{cluster}.0", "Follows": queue.queue.book.arrivals}
+    found = task(queue) | follows
+    asked = next(each for each in given(queue, ClassAd(found)) if isinstance(each, ef.AskForSlot))
+    queue.answer(asked)
+    job = queue.job(cluster)
+    queue.begun(job)
+    before()
+    effects = queue.end(job).effects
+    queue.check()
+    started = [each for each in effects if isinstance(each, ef.StartRun)]
+    assert len(started) + sum(isinstance(each, ef.GiveBack) for each in effects) == 1
+    assert all(each.job_ad["CellTask"] == ClassAd(found) and each.claim_id == "<a>#1" for each in started)
+    return bool(started)
+
+
+def test_jobs_of_a_cluster_follow_on_a_claim_where_the_run_has_said_so() -> None:
+    queue = Driven()
+    assert followed(queue, queue.submit(source(3)))
+
+
+#: What happens to a queue with a cluster of three jobs, of which one runs.
+CHANGES: dict[str, Callable[[Driven, int], object]] = {
+    "another job waits": lambda queue, cluster: queue.submit(source(1)),
+    "a job has another priority": lambda queue, cluster: queue.act(ev.Action.EDIT, JobId(cluster, 2), JobPrio=7),
+    "no job is left": lambda queue, cluster: queue.act(ev.Action.HOLD, JobId(cluster, 1), JobId(cluster, 2)),
+    "another revision": lambda queue, cluster: setattr(queue.queue.claim_table, "cell", 4),
+    "it is closed": lambda queue, cluster: setattr(queue.queue.claim_table, "closed", frozenset(("all.q@a",))),
+    "it is in the error state": lambda queue, cluster: queue.queue.claim_table.errors.update({"all.q@a": "why"}),
+    "the match is old": lambda queue, cluster: setattr(queue, "now", queue.now + GRANTED_S + 1),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_no_job_follows_once_something_has_changed_that_a_run_would_see(
+    change: Callable[[Driven, int], object],
+) -> None:
+    queue = Driven()
+    cluster = queue.submit(source(3))
+    assert not followed(queue, cluster, lambda: change(queue, cluster))
+
+
+def test_a_job_of_another_cluster_does_not_follow() -> None:
+    queue = Driven()
+    first, _ = queue.submit(source(1)), queue.submit(source(3))
+    assert not followed(queue, first)
 
 
 def test_a_claim_of_before_a_restart_serves_no_other_job() -> None:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+
 import pytest
 
+from roost.classad import ClassAd
 from roost.gridengine.reporting import line_of
-from roost.model.cell_reporting import JobReport, Reporting
+from roost.model.cell_reporting import JobReport, PlainReport, Reporting
 from roost.schedd import changes as ch
 from roost.schedd import events as ev
 from roost.schedd.events import Action
 from roost.schedd.identifiers import JobId
-from tests.schedd.cell.test_usage import begun, queue_of_a_cell, said
+from tests.schedd.cell.test_usage import begun, measured, queue_of_a_cell, said
 from tests.schedd.kit import Driven, source
 
 SENT = [("sent", "t", "master", "sent to execd"), ("delivered", "r", "master", "job received by execd")]
@@ -78,6 +81,35 @@ def test_a_job_that_ends_by_itself() -> None:
     queue.end(job, attributes=said(1.0))
     assert {line[9] for line in queue.lines if line[8] == "execution daemon"} == {"a"}
     assert queue.news() == [("acct",), ("finished", "r", "execution daemon", "job exited"), *WAITS]
+
+
+class Counted:
+    """Tells how many jobs have something after each that begins or is over."""
+
+    def lines(self, task: ClassAd, others: Iterable[ClassAd], at: int, *, begins: bool) -> Iterator[PlainReport]:
+        yield PlainReport(at, "consumable", (sum(1 for _ in others) + begins,))
+
+
+@pytest.mark.parametrize("joblog", [True, False])
+def test_consumables_are_told_of_as_jobs_take_and_leave_them(joblog: bool) -> None:
+    queue = Told(joblog=joblog)
+    queue.queue.claim_table.reporting = Reporting(host="hub", joblog=joblog, bookings=Counted())
+
+    def news() -> list[str]:
+        at = {"consumable": 2, "job_log": 3}
+        kinds = [line[at.get(line[1], 1)] for line in queue.lines]
+        queue.lines.clear()
+        return [kind for kind in kinds if joblog or kind != "new_job"]
+
+    number = queue.submit(source(1))
+    job = begun(queue, number)
+    assert news() == (["new_job", "pending", "sent", "1", "delivered"] if joblog else ["1"])
+    queue.end(job, attributes=said(1.0))
+    assert news() == (["acct", "finished", "finished", "0", "deleted"] if joblog else ["acct", "0"])
+    job = begun(queue, queue.submit(source(1)))
+    news()
+    queue.end(job, "evict", attributes=said(1.0))
+    assert news() == (["acct", "restart", "restart", "0"] if joblog else ["acct", "0"])
 
 
 def test_a_job_that_is_deleted_while_it_runs() -> None:
@@ -153,3 +185,35 @@ def test_a_text_with_a_colon_stays_in_its_field() -> None:
     one = JobReport(at=5, event="pending", job=1, submitted=5, name="a:b\n", owner="ann", message="new job")
     line = "5:job_log:5:pending:1:-1:NONE::::0:1024:5:a_b_:ann:::defaultdepartment:sge:new job"
     assert line_of(one) == line
+
+
+def test_at_midnight_runs_that_go_on_are_told_of_and_at_their_end_the_rest() -> None:
+    queue = Told(joblog=False)
+    queue.feed(ev.DayBegan())
+    number = queue.submit(source(1))
+    job = begun(queue, number)
+    began = int(queue.now)
+    queue.lines.clear()
+
+    def fields() -> list[list[str]]:
+        """Submission, start, end, failed, exit status, wall clock; CPU time, memory."""
+        found = [[*line[10:16], line[-9], line[-8]] for line in queue.lines if line[1] == "acct"]
+        queue.lines.clear()
+        return found
+
+    queue.now += 100.0
+    measured(queue, job, 4.0, 1.5)
+    queue.feed(ev.DayBegan())
+    # As Grid Engine 8.1.9: no wall clock and no resources, and an exit status of -1.
+    first = str(began + 100)
+    assert fields() == [[str(began), str(began), first, "0", "-1", "0", "4.000000", "1.500000"]]
+    queue.now += 86_400.0
+    measured(queue, job, 6.0, 1.5)
+    queue.feed(ev.DayBegan())
+    second = str(began + 86_500)
+    assert fields() == [[str(began), first, second, "0", "-1", "0", "2.000000", "0.000000"]]
+    step = queue.end(job, attributes=said(7.0, 2.0))
+    assert fields() == [[str(began), second, str(int(queue.now)), "0", "0", "86500", "1.000000", "0.500000"]]
+    # The accounting file has the run whole.
+    (record,) = [each.record for each in step.changes if isinstance(each, ch.AddAccounting)]
+    assert (record.started, record.cpu_s, record.mem) == (began, 7.0, 2.0)

@@ -85,7 +85,7 @@ def test_a_job_whose_epilog_failed_is_run_again_whatever_its_user_said() -> None
         told = ClassAd({"CellFailed": failed, "CellErrorReason": "exit_status of epilog = 1"})
         end = ev.RunEnded(
             node="a", claim_id=job.claim_id, run=job.run, at=queue.now + 9, ending="evict", started=True, exit_code=0,
-            code=int(VacateCode.STARTER_ERROR), text="The epilog ended with status 1", attributes=told,
+            code=int(VacateCode.STARTER_ERROR), text="The epilog exited with status 1", attributes=told,
         )  # fmt: skip
         (record,) = records(queue, end)
         assert (record.failed, record.exit_status) == (failed, 0)

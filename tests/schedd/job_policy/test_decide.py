@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import importlib.util
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roost.classad import ClassAd, FixedWorld, Syntax, parse_expression
+from roost.classad import ClassAd, Expr, FixedWorld, Syntax, parse_expression
 from roost.classad.forms import parse_ad
+from roost.classad.unparse import unparse
 from roost.config import MemoryHost, load_text
 from roost.model.codes import HoldCode, VacateCode
 from roost.schedd.job_policy.expressions import (
@@ -66,7 +69,39 @@ def test_what_fires_is_done_and_named(text: str, name: str, status: int, outcome
     verdict = judged(job(status, **{name: text}))
     assert (verdict.outcome, verdict.code, verdict.source) == (outcome, code, name)
     assert verdict.expression is not None
-    assert verdict.reason == f"The job attribute {name} expression '{verdict.expression}' evaluated to TRUE"
+    assert verdict.reason == f"The job attribute {name} expression '{shown(verdict.expression)}' evaluated to TRUE"
+
+
+def shown(expression: Expr) -> str:
+    return unparse(expression.tree, old=True)
+
+
+#: Expressions that fire, each with its text in HTCondor's reasons: `ClassAd.printOld` of its library.
+SHOWN = {
+    "JobStatus isnt 9": "JobStatus =!= 9",
+    "JobStatus =!= 9 && X is undefined": "JobStatus =!= 9 && X =?= undefined",
+    '!(Cmd is "a")': ' !(Cmd =?= "a")',
+    "ifThenElse(A is 1, {1,2.5}, [x = 1 isnt 2]) isnt 5": "ifThenElse(A =?= 1,{ 1,2.5 },[ x = 1 =!= 2 ]) =!= 5",
+    "1e3 < 2000.0 ? true : false": "1000.0 < 2000.0 ? true : false",
+}
+
+
+@pytest.mark.parametrize("text", SHOWN)
+def test_reasons_show_expressions_as_htcondor_prints_them(text: str) -> None:
+    assert judged(job(1, PeriodicHold=text)).reason.partition("'")[2].rpartition("'")[0] == SHOWN[text]
+    system = SystemPolicy(hold=rule("SYSTEM_PERIODIC_HOLD", text))
+    assert f"expression '{SHOWN[text]}' evaluated to TRUE" in judged(job(), system=system).reason
+    leaves = judged(job(2, OnExitRemove=text), Occasion.EXIT).reason
+    assert f"OnExitRemove expression '{SHOWN[text]}' evaluated to TRUE" in leaves
+
+
+@pytest.mark.skipif(importlib.util.find_spec("classad2") is None, reason="the reference library is not installed")
+@pytest.mark.parametrize("text", SHOWN)
+def test_the_reference_prints_them_so(text: str) -> None:
+    from classad2 import ClassAd as Reference  # type: ignore[import-untyped]
+    from classad2 import ExprTree
+
+    assert Reference({"P": ExprTree(text)}).printOld() == f"P = {SHOWN[text]}\n"
 
 
 @pytest.mark.parametrize("text", SILENT)

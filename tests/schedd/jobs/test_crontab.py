@@ -75,11 +75,11 @@ def test_a_clock_that_is_changed_loses_no_daily_time_and_doubles_none(
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [
-        ("CronMinute", "60", "CronMinute = 60: '60' is not within 0 to 59"),
+        ("CronMinute", "60", "CronMinute = 60: '60' is not in the range 0 to 59"),
         ("CronHour", "-1", "CronHour = -1: '-1' is neither"),
-        ("CronDayOfMonth", "0", "not within 1 to 31"),
+        ("CronDayOfMonth", "0", "not in the range 1 to 31"),
         ("CronMonth", "JAN", "'JAN' is neither"),
-        ("CronDayOfWeek", "8", "not within 0 to 7"),
+        ("CronDayOfWeek", "8", "not in the range 0 to 7"),
         ("CronMinute", "30-10", "begins after its end"),
         ("CronMinute", "*/0", "a step of 0"),
         ("CronMinute", "1-2/5", "no number from 0 to 59"),
@@ -101,7 +101,7 @@ def test_a_mistake_names_field_and_value(name: str, text: str, said: str) -> Non
 
 
 def test_a_day_that_never_comes_is_a_mistake_unless_a_day_of_the_week_does() -> None:
-    with pytest.raises(CronError, match="CronDayOfMonth = 30 with CronMonth = 2: there is no such day"):
+    with pytest.raises(CronError, match="CronDayOfMonth = 30 with CronMonth = 2: no such day exists"):
         tab("0 0 30 2 *")
     assert tab("0 0 30 2 1").next_after(at("2024-02-01T00:00"), UTC) == at("2024-02-05T00:00")
 

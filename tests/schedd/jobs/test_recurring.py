@@ -1,4 +1,4 @@
-"""Jobs that run by a crontab, in a queue: when they are planned, planned anew, and held."""
+"""Jobs that run by a crontab, in a queue: when they are planned, planned again, and held."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_a_crontab_that_makes_no_sense_holds_the_job_and_one_that_was_mended_run
     assert [cluster.status(proc) for proc in (0, 1)] == [JobStatus.IDLE, JobStatus.HELD]
     held = ad(driven, number, 1)
     assert held["HoldReasonCode"] == HoldCode.INVALID_CRON_SETTINGS
-    assert held["HoldReason"] == "CronHour = 25: '25' is not within 0 to 23; edit the job, and release it"
+    assert held["HoldReason"] == "CronHour = 25: '25' is not in the range 0 to 23; edit the job and release it"
     job = JobId(number, 1)
     driven.act(ev.Action.RELEASE, job)
     assert cluster.status(1) is JobStatus.HELD
@@ -138,7 +138,7 @@ def test_an_edit_plans_a_job_anew_or_makes_it_one_that_runs_by_a_crontab() -> No
     assert ad(driven, number)["DeferralTime"] == NEXT_HOUR - 2400
     assert ad(driven, plain)["DeferralTime"] == NEXT_HOUR - 1800
     driven.act(ev.Action.EDIT, JobId(plain, 0), CronMinute=True)
-    assert ad(driven, plain)["HoldReason"].startswith("CronMinute = true is neither a text nor a number")
+    assert ad(driven, plain)["HoldReason"].startswith("CronMinute = true is neither a string nor a number")
     driven.check()
 
 

@@ -21,7 +21,7 @@ from tests.schedd.test_queue_properties import QueueMachine
 
 
 class Told:
-    """A log beside a queue's disk."""
+    """A log next to a queue's disk."""
 
     def __init__(self, disk: Disk) -> None:
         self.mirror = jq.Mirror(lambda plan: plan)
@@ -84,6 +84,23 @@ def test_a_submission_is_one_transaction_with_the_cluster_before_its_jobs() -> N
     ]
     assert "103 1.0 JobStatus 1" in told.lines
     assert '103 1.1 Args "b c"' in told.lines
+
+
+def test_jobs_that_enter_the_queue_later_are_told_of_when_they_do() -> None:
+    driven = Driven()
+    told = Told(driven.disk)
+    number = driven.submit(source(3, own={"Args": ("a", "b", "c")}, JobMaterializeLimit=1))
+    assert [line for line in told.lines if line.startswith("101")] == ["101 01.-1 Job Machine", "101 1.0 Job Machine"]
+    assert "103 01.-1 JobMaterializeNextProcId 1" in told.lines
+    told.lines.clear()
+    driven.act_on_cluster(ev.Action.EDIT, number, RequestMemory=7)
+    driven.act(ev.Action.REMOVE, JobId(number, 0))
+    assert "101 1.1 Job Machine" in told.lines and '103 1.1 Args "b"' in told.lines
+    assert "103 01.-1 RequestMemory 7" in told.lines
+    assert told.reader.jobs() == jobs_of(driven.queue)
+    anew = LogReader()
+    anew.feed("\n".join([jq.first_line(2, 1.0), *told.mirror.whole()]))
+    assert anew.jobs() == told.reader.jobs()
 
 
 def test_a_job_that_leaves_goes_and_its_cluster_with_the_last() -> None:

@@ -23,4 +23,4 @@ def test_every_code_is_told() -> None:
 
 @pytest.mark.parametrize("path", pages())
 def test_the_pages_are_up_to_date(path: str) -> None:
-    assert (DOCS / path).read_text(encoding="utf-8") == pages()[path], "write it anew: make docs"
+    assert (DOCS / path).read_text(encoding="utf-8") == pages()[path], "write it again: make docs"

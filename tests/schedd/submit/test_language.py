@@ -99,7 +99,7 @@ def test_appended_lines_count_where_nobody_wrote_a_queue_statement_and_may_have_
     assert arguments(text, append=("queue n in (1 2)", "arguments = $(n)")) == ["1", "2"]
     wrong = submitted(text + "\nqueue\n", append=("Queue 2",))
     assert [error.message for error in wrong.errors] == [
-        "the command line has a queue statement, and the description has one too"
+        "both the command line and the description have a queue statement"
     ]
 
 
@@ -395,7 +395,8 @@ def test_a_job_of_the_scheduler_universe_waits_for_no_time(command: str) -> None
         ("notification = complete", True),
         ("notification = never", False),
         ("skip_if_dataflow = true", False),
-        ("max_idle = 3", True),
+        ("max_idle = 3", False),
+        ('max_idle = 3\nMY.DAGManNodesLog = "/nodes"', True),
         ("manifest = false", False),
         ("stream_output = true", False),
         ("stream_output = true\nshould_transfer_files = YES", True),
@@ -481,10 +482,10 @@ def test_the_retries_of_each_job_are_its_own() -> None:
         ("retry_request_memory_increase = *", "expression", ""),
         ("retry_request_memory_increase = -5", "size", "neither a size above 0"),
         ("retry_request_memory_increase = Foo", "size", "nor an expression of RequestMemory"),
-        ("retry_request_memory_max = 64", "suspicious", "never tried with more"),
-        ("request_memory = 1G\nretry_request_memory = 512 MB", "suspicious", "never tried with more"),
+        ("retry_request_memory_max = 64", "suspicious", "never retried with more"),
+        ("request_memory = 1G\nretry_request_memory = 512 MB", "suspicious", "never retried with more"),
         ("retry_request_memory = 1G\nretry_request_memory_increase = 5", "conflict", "is ignored"),
-        ("request_memory = 1G, 2G\nretry_request_memory = 4G", "conflict", "do not"),
+        ("request_memory = 1G, 2G\nretry_request_memory = 4G", "conflict", "are ignored"),
     ],
 )
 def test_wrong_retries_are_reported(text: str, code: str, words: str) -> None:

@@ -1,12 +1,12 @@
 """The text forms of ads: reading and writing old form, new form, JSON and XML.
 
 `parse_ad` and `parse_ads` read texts, `read` and `write` streams, `format_ad` makes the text of one ad.
-What is written is what the reference library and the tools around it write; each form reads back what it
-wrote (see `old.unfaithful` for the little that the old form cannot hold).
+The output is that of the reference library and its tools; each form reads back its own output (see `old.unfaithful` for
+the few values that the old form cannot represent).
 
-Streams are read in pieces and ads handed out one by one, so memory holds no more than one ad. Expressions are
-parsed at once, so that errors show where they are; with `lazy`, for ads in old form that are known to be good, each is
-parsed when it is first used. Either way the same text is parsed once in a process.
+Streams are read in pieces and ads are returned one by one, so memory holds at most one ad. Expressions are
+parsed at once, so that errors show where they are; with `lazy`, for ads in old form that are known to be valid, each is
+parsed when first used. Either way the same text is parsed once in a process.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Sink(Protocol):
     """A file open for writing text."""
 
     def write(self, text: str, /) -> object:
-        """Take a text."""
+        """Write a text."""
         ...
 
 
@@ -175,7 +175,7 @@ def write(ads: Iterable[ClassAd], form: Form, stream: Sink, order: Order = Order
     first = True
     for ad in ads:
         if form is Form.OLD and not len(ad):
-            # Two blank lines would be no ad either.
+            # An empty ad would add a blank line, which is not an ad.
             continue
         stream.write((opener if first else separator) + format_ad(ad, form, order) + end)
         first = False

@@ -1,7 +1,7 @@
-"""Finding, without parsing, the ads of a text in which each stands between brackets: new form and JSON.
+"""Splits a text into its bracketed ads without parsing them: new form and JSON.
 
-Ads follow each other, or are the items of a list; between them only blanks, comments and (in a list) commas
-may stand. Brackets in strings, quoted names and comments don't count.
+Ads follow each other, or are the items of a list; only blanks, comments and (in a list) commas may come between them.
+Brackets in strings, quoted names and comments do not count.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ class Brackets:
     #: Around a list of ads.
     list_open: str
     list_close: str
-    #: What is expected where no ad stands, for messages.
+    #: What is expected if there is no ad, for messages.
     wanted: str
 
 
-#: A run without meaning here, a string, a quoted name, a comment, or one character.
+#: A run of irrelevant characters, a string, a quoted name, a comment, or one character.
 _PIECE: Final = re.compile(
     r"""
       [^\[\]{}"'/]+
@@ -45,10 +45,10 @@ _GAP: Final = re.compile(r"(?: [ \t\n\r\f\v]+ | //[^\n]*(?:\n|\Z) | /\*.*?\*/ )*
 
 
 def pieces(source: Source, brackets: Brackets) -> Iterator[tuple[str, int]]:
-    """The text of each ad and its offset in ``source.text``, which stays until the next one is asked for.
+    """The text of each ad and its offset in ``source.text``, which stays until the next one is requested.
 
-    The text of an ad that does not end is all there is: parsing it tells what is wrong. Raises ParseError for
-    what is neither ad nor list.
+    The text of an unterminated ad is the whole rest: parsing it reports the error. Raises ParseError for anything that
+    is neither an ad nor a list.
     """
     listed = -1
     while True:
@@ -85,7 +85,7 @@ def _next_sign(source: Source) -> str:
         found = _GAP.match(source.text, source.at)
         assert found is not None
         at = found.end()
-        # At the end of what is at hand a blank or a comment may go on.
+        # At the end of the available text a blank or comment may continue.
         if source.ended or (len(source.text) - at > 1 and not source.text.startswith("/*", at)):
             source.at = at
             return source.text[at : at + 1]
@@ -105,7 +105,7 @@ def _end_of_ad(source: Source, brackets: Brackets) -> int:
         while (found := match(text, at)) is not None:
             end = found.end()
             if end == size and not source.ended and text[end - 1] not in "[]{}":
-                # The piece may go on beyond what is at hand.
+                # The piece may continue beyond the available text.
                 break
             sign = text[at]
             at = end

@@ -1,4 +1,4 @@
-"""Syntax trees to ads, with a bound on how deep ads may lie in each other."""
+"""Syntax trees to ads, with a limit on nesting of ads."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from roost.classad.syntax import AdNode, Node
 def build_ad(tree: AdNode, *, source: str | None = None, expressions: Mapping[int, Expr] | None = None) -> ClassAd:
     """The ad of a tree. Raises ParseError (code ``limit``) for one nested too deep.
 
-    `source` is the text in new form that the spans of the tree count in; without it, `expressions` gives
-    the interned expression of a tree by the tree's identity, where there is one.
+    `source` is the text in new form to which the spans of the tree refer; without it, `expressions` maps the identity
+    of a tree to its interned expression, if any.
     """
     check_depth(tree)
     return _filled(tree, source, expressions or {})
@@ -35,7 +35,7 @@ def _filled(tree: AdNode, source: str | None, expressions: Mapping[int, Expr]) -
 
 
 def put_node(ad: ClassAd, name: str, tree: Node, expression: Expr | None = None) -> None:
-    """Set an attribute of `ad` to a tree, kept as `expression` if that is given."""
+    """Set an attribute of `ad` to a tree, stored as `expression` if given."""
     if isinstance(tree, AdNode):
         ad.put(name, build_ad(tree))
     else:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from enum import StrEnum
-from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-from roost.classad.unparse import reference_order
+from roost.classad.unparse import keys_in_reference_order, reference_order
 from roost.classad.values import fold
 
 if TYPE_CHECKING:
@@ -17,11 +16,11 @@ if TYPE_CHECKING:
 class Form(StrEnum):
     """The text forms of an ad."""
 
-    #: ``Name = expression`` a line; what condor_q -long prints.
+    #: ``Name = expression`` per line, as condor_q -long prints.
     OLD = "old"
     #: ``[ Name = expression; … ]``.
     NEW = "new"
-    #: A JSON object; expressions are strings of a shape of their own.
+    #: A JSON object; expressions are specially marked strings.
     JSON = "json"
     #: ``<c><a n="Name">…</a></c>``.
     XML = "xml"
@@ -30,11 +29,11 @@ class Form(StrEnum):
 class Order(StrEnum):
     """The order in which attributes are written. Ads nested in the one written have `REFERENCE` order."""
 
-    #: Shorter names first, then by letter in any case: how the reference library keeps them.
+    #: Shorter names first, then alphabetically ignoring case: the order of the reference library.
     REFERENCE = "reference"
-    #: By letter in any case, as condor_q -long prints.
+    #: Alphabetically ignoring case, as condor_q -long prints.
     NAME = "name"
-    #: As they came into the ad.
+    #: In insertion order.
     INSERTION = "insertion"
 
 
@@ -49,21 +48,15 @@ def _in_reference_order(ad: ClassAd) -> list[str]:
     if ad.chained is not None:
         return sorted(ad, key=reference_order)
     spelling = ad.spelling
-    return [spelling(key) for key in _keys_in_reference_order(tuple(ad.cells))]
+    return [spelling(key) for key in keys_in_reference_order(tuple(ad.cells))]
 
 
-# Jobs, and slots, have the same attributes time and again.
-@lru_cache(maxsize=256)
-def _keys_in_reference_order(keys: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(sorted(keys, key=reference_order))
-
-
-#: What may stand before the first ad in every form, and comments.
+#: Blanks that may precede the first ad in any form, and comments.
 BLANKS: Final = re.compile(r"(?:[\s\ufeff]|/\*.*?\*/|//[^\n]*\n)*", re.DOTALL)
 
 
 def guess_form(text: str) -> Form:
-    """The form of a text, by its first characters beyond blanks and comments; what fits no other is old form."""
+    """The form of a text, by its first characters after blanks and comments; old form by default."""
     found = BLANKS.match(text)
     at = found.end() if found else 0
     first, second = text[at : at + 1], text[at + 1 :].lstrip()[:1]

@@ -4,9 +4,9 @@ What JSON has no word for is a string of the shape ``"\\/Expr(text)\\/"``, in wh
 an expression, ERROR, a time, a real that is not finite. A string that merely looks so has slashes without
 backslashes; therefore the reader looks at strings as they are written.
 
-Read are also the liberties the reference library takes: words in any case, comments, adjacent strings,
+The reader also accepts the extensions of the reference library: words in any case, comments, adjacent strings,
 spare commas between members. Unlike there, ``\\uXXXX`` gives the character it names, and a duration is
-written as an expression: as a number, which the reference library writes, it would come back as a number.
+written as an expression: as a number, which the reference library writes, it would be read back as a number.
 """
 
 from __future__ import annotations
@@ -188,7 +188,7 @@ class _Parser:
             return Literal(_WORDS[word], span)
         if token.lstrip("-").isdigit():
             number = int(token) if len(token) <= 20 else INT_MAX + 1
-            # As everywhere in the language, an integer beyond 64 bits is read as 0.
+            # As elsewhere in the language, an integer beyond 64 bits is read as 0.
             return Literal(number if INT_MIN <= number <= INT_MAX else 0, span)
         return Literal(float(token), span)
 
@@ -238,7 +238,7 @@ class _Parser:
             if number == 0:
                 self._start, self._at = offset + found.start(), offset + found.end()
                 raise self._error("a string cannot hold a NUL character", code="string")
-            # Half of a pair stands for no character.
+            # Half of a surrogate pair is not a character.
             return "\ufffd" if 0xD800 <= number < 0xE000 else chr(number)
 
         return _ESCAPE.sub(replace, body)

@@ -1,10 +1,10 @@
-"""The old form: ``Name = expression`` a line, a blank line (or a delimiter) between ads.
+"""The old form: ``Name = expression`` per line, a blank line (or a delimiter) between ads.
 
-Reading keeps the reference library's rules: a line that begins with ``#`` is a comment; the name is
-whatever stands before the first ``=``; only ``\\"`` is an escape in strings, and not where that quote ends
-the line; what follows the expression on its line is ignored. The last one loses meaning silently, so it is
-reported as a warning. A line that cannot be read is an error, or, where reading is not strict, ends its ad:
-attributes before it stay, the rest up to the blank line is skipped, as in the reference library.
+Reading keeps the reference library's rules: a line that begins with ``#`` is a comment; the name is everything before
+the first ``=``; only ``\\"`` is an escape in strings, and not where that quote ends the line; what follows the
+expression on its line is ignored. The last one loses meaning silently, so it is reported as a warning. A line that
+cannot be read is an error, or, where reading is not strict, ends its ad: attributes before it stay, the rest up to the
+blank line is skipped, as in the reference library.
 
 Most lines are a plain literal, which one regular expression reads; other expressions go through the table of
 interned texts.
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from roost.classad.values import Value
 
 _NAME: Final = f"[A-Za-z_][A-Za-z0-9_]{{0,{NAME_BYTES_MAX - 1}}}"
-#: A plain name and a literal that fills its line.
+#: A plain name and a literal that makes up the rest of its line.
 _PLAIN_LINE: Final = re.compile(
     rf"""({_NAME}) [ ]* = [ \t]* (?:
         (-?(?:0|[1-9][0-9]{{0,17}})) [ \t]*
@@ -48,7 +48,7 @@ _PLAIN_LINE: Final = re.compile(
 )
 _WORDS: Final[dict[str, Value]] = {"true": True, "false": False, "undefined": UNDEFINED}
 _BLANK: Final = " \t\v\f\r"
-#: A number with letters right behind it, the number alone.
+#: A number directly followed by letters; matches the number only.
 _NUMBER: Final = re.compile(r"-?(?!0[xX])(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?(?=[A-DF-Za-df-z_])")
 _IDENTIFIER: Final = re.compile(rf"{_NAME}\Z")
 
@@ -267,8 +267,8 @@ def _line(name: str, cell: Cell) -> str:
 _KEPT_CHARS: Final = 200
 
 
-# An ad is written anew for every job, with most of its lines as they were.
-# True and 1 are one key unless they are told apart.
+# An ad is written again for every job, with most of its lines as they were.
+# Without `typed`, True and 1 would be one key.
 @lru_cache(maxsize=10_000)
 def _plain_line(name: str, cell: int | str, is_truth: bool) -> str:
     return f"{_name(name)} = {unparse_value(cell, old=True)}"
@@ -294,7 +294,7 @@ def _can_begin_line(name: str) -> bool:
 
 
 def unfaithful(ad: ClassAd) -> list[str]:
-    """The names of attributes that do not come back as they are from the old form."""
+    """The names of attributes that the old form does not preserve."""
     return [name for name in ad if not _comes_back(name, ad[name])]
 
 

@@ -1,8 +1,8 @@
 """Text that is read piece by piece: a stream seen through a window, and errors placed within the whole of it.
 
-A `Source` holds the part of the text from `at` on that is not done yet. `fill` reads more, and forgets what
-lies before `at` but for its count of lines; each time it reads as much as it already holds, so that a long
-ad costs time in proportion to its length. `check_length` keeps one ad from filling the memory.
+A `Source` holds the unprocessed part of the text, from `at` on. `fill` reads more, and drops what precedes `at` except
+for its line count; it reads as much as it already holds, so that a long ad takes time in proportion to its length.
+`check_length` keeps one ad from filling the memory.
 
 Streams may give text or bytes; bytes that are not UTF-8 become surrogate escapes, as in every ClassAd string.
 """
@@ -35,7 +35,7 @@ class Stream(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadWarning:
-    """Something in a text that was read, but perhaps not as it was meant."""
+    """A warning about a text that was read, but perhaps not as intended."""
 
     #: ``junk``: text after an expression; ``name``: a name that expressions must quote; ``line``: a line that
     #: cannot be read, with which the ad ended (only where reading is not strict).
@@ -113,22 +113,22 @@ class Source:
     __slots__ = ("_decode", "_read", "at", "columns", "ended", "lines", "origin", "text")
 
     def __init__(self, stream: Stream | str, origin: str | None = None) -> None:
-        # What a pipe has so far is enough: its writer may wait for the result.
+        # Do not wait for more than a pipe has so far: its writer may wait for the result.
         self._read = None if isinstance(stream, str) else getattr(stream, "read1", stream.read)
         self._decode = _decoder()
-        #: The part of the text at hand.
+        #: The available part of the text.
         self.text = stream if isinstance(stream, str) else ""
-        #: Offset in `text` of what is not done yet.
+        #: Offset in `text` of the unprocessed part.
         self.at = 0
         #: Lines before `text`, and characters before it in the line it begins in.
         self.lines = 0
         self.columns = 0
-        #: Whether the stream has no more.
+        #: Whether the stream is at its end.
         self.ended = self._read is None
         self.origin = origin
 
     def fill(self) -> bool:
-        """Read more; False if there is no more. Offsets into `text` change: everything before `at` goes."""
+        """Read more; False if there is no more. Offsets into `text` change: everything before `at` is dropped."""
         if self._read is None or self.ended:
             return False
         if self.at:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from roost.classad.ad import Cell
     from roost.classad.compiler import Compiler
 
-#: Evaluates an expression in each ad of a list: the values, or what the call is if the list is none.
+#: Evaluates an expression in each ad of a list: the values, or the value of the call if the argument is not a list.
 EachContext: TypeAlias = Callable[[State], "list[Value] | Value"]
 
 
@@ -41,7 +41,7 @@ def if_then_else(compiler: Compiler, call: Call) -> Code:
 
 @special("debug", 1, 1)
 def debug(compiler: Compiler, call: Call) -> Code:
-    """debug(x): x. The original logs the evaluation; here a trace shows it."""
+    """debug(x): the value of x. HTCondor logs the evaluation; here a trace shows it."""
     return compiler.compile(call.args[0])
 
 
@@ -53,7 +53,7 @@ def evaluate_text(compiler: Compiler, call: Call) -> Code:
     def run(state: State) -> Value:
         value = argument(state)
         if isinstance(value, ListValue | ClassAd | int | float):
-            # Their text evaluates to themselves.
+            # The text of these values evaluates to themselves.
             return value
         text = to_text(value)
         if not isinstance(text, str):
@@ -88,7 +88,7 @@ def unparse_attribute(compiler: Compiler, call: Call) -> Code:
 
 @special("unresolved", 1, 2)
 def unresolved(compiler: Compiler, call: Call) -> Code:
-    """unresolved(name[, pattern]): names that the attribute's expression needs and no ad here gives.
+    """unresolved(name[, pattern]): names that the attribute's expression needs and no ad here defines.
 
     With a pattern: whether one of them matches it, in any case.
     """
@@ -118,7 +118,7 @@ def _unresolved_names(state: State, holder: ClassAd, cell: Cell) -> list[str]:
     from roost.classad.unparse import item_node
 
     expression = cell if isinstance(cell, Expr) else Expr(item_node(cell))
-    # What is evaluated on the way belongs to this evaluation and its limits.
+    # Evaluations on the way count towards the limits of this one.
     names = references_in(expression, holder, value_of=state.value_in, scope_of=state.scope_of).external
     state.spend(len(names))
     other = state.other_ad()
@@ -128,7 +128,7 @@ def _unresolved_names(state: State, holder: ClassAd, cell: Cell) -> list[str]:
         if fold(scope) != "target" or not rest:
             found.append(name)
         elif other is None or other.cell(fold(rest)) is MISSING:
-            # What the other ad of a match has is resolved.
+            # Names that the other ad of a match has are resolved.
             found.append(rest)
     return found
 
@@ -172,7 +172,7 @@ def count_matches(compiler: Compiler, call: Call) -> Code:
 
 
 def _in_each_context(compiler: Compiler, call: Call) -> EachContext:
-    """The evaluation shared by both: the values, or UNDEFINED or ERROR for a list that is none."""
+    """The evaluation shared by both: the values, or UNDEFINED or ERROR if the argument is not a list."""
     expression, list_node = call.args
     inline = Expr(expression)
     contexts = compiler.compile(list_node)
@@ -198,7 +198,7 @@ def _in_each_context(compiler: Compiler, call: Call) -> EachContext:
 
 
 def _definition_of(compiler: Compiler, node: Node) -> Callable[[State], tuple[ClassAd, Cell] | None]:
-    """Finds what the attribute that `node` names is kept as, and where; None if it names none that is there."""
+    """Finds the cell of the attribute that `node` names, and its ad; None if there is none."""
     base = compiler.compile(node.base) if isinstance(node, Select) else None
 
     def found(state: State) -> tuple[ClassAd, Cell] | None:

@@ -101,7 +101,7 @@ def to_real(value: Value) -> float | Exceptional:
 
 
 def to_integer(value: Value) -> int | Exceptional:
-    """`value` as an integer, cut toward 0; UNDEFINED stays, what has no number is ERROR."""
+    """`value` as an integer, cut toward 0; UNDEFINED stays, a value without a number is ERROR."""
     match value:
         case bool() | int():
             return int(value)

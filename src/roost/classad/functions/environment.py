@@ -1,8 +1,8 @@
 """Functions on the two text forms of a job's arguments and environment.
 
 Form 1 is plain: arguments between blanks, environment entries between semicolons, no quoting. Form 2
-separates by blanks and quotes with single quotes, doubled to stand for themselves. Results are always form 2
-unless form 1 is asked for.
+separates by blanks and quotes with single quotes, doubled to stand for themselves. Results are in form 2 unless form 1
+is requested.
 """
 
 from __future__ import annotations

@@ -122,7 +122,7 @@ def all_compare(ctx: State, operator: Value, among: Value, other: Value) -> Valu
 
 
 def _one_by_one(compiler: Compiler, call: Call) -> Code:
-    """Both stop at an UNDEFINED operator or list: what stands behind is not evaluated."""
+    """Both stop at an UNDEFINED operator or list: the rest is not evaluated."""
     operator, among, other = (compiler.compile(argument) for argument in call.args)
     decisive = fold(call.name) == "anycompare"
 

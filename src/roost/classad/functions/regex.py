@@ -1,6 +1,6 @@
 r"""Functions with regular expressions: regexp, regexps, replace, replaceAll and their kin.
 
-Patterns are PCRE2's on bytes; `pcre` compiles and runs them. It is imported when the first one is met, for most
+Patterns are PCRE2's on bytes; `pcre` compiles and runs them. It is imported when the first pattern occurs, because most
 policies have none.
 """
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from roost.classad.functions.pcre.regex import Regex, Spans
     from roost.classad.state import State
 
-#: Steps of fuel that a match given up costs: it took some tenths of a second.
+#: Steps of fuel charged for an abandoned match, which took some tenths of a second.
 _LIMIT_STEPS: Final = REGEX_STEPS_MAX // 8
 
 
 def compiled(pattern: str, letters: str) -> Regex | None:
-    """The compiled pattern with options by their small letters, None if it is wrong."""
+    """The compiled pattern with options given as lower-case letters, None if it is invalid."""
     from roost.classad.functions.pcre.regex import Options, compile_pattern
 
     options = Options(
@@ -138,9 +138,9 @@ _substitution("replaceAll", "fg")
 def _substitute(ctx: State, regex: Regex, subject: bytes, by: bytes, *, whole: bool, every: bool) -> bytes | None:
     """The subject with matches replaced (`whole`), or only the replacements; None where that is ERROR.
 
-    As in the reference library: behind an empty match one that is not empty is tried at the same place, and
-    then at the end of that one, until there is none; then one byte is passed over, which goes into the result
-    in either case. At the end of the subject there is no byte to pass over, and the result is ERROR.
+    As in the reference library: after an empty match, a non-empty one is tried at the same place, and then at its end,
+    until there is none; then one byte is skipped, which is copied to the result in either case. At the end of the
+    subject there is no byte to skip, and the result is ERROR.
     """
     template = _template(by)
     out = bytearray()

@@ -36,8 +36,8 @@ class Builtin:
     most: int | None
     #: Evaluates a call on values; None for a form that needs expressions.
     eager: Eager | None = None
-    #: Compiles a call; None for a function whose arguments are all evaluated first. Where both are given, this one
-    #: is exact and `eager` will do where no argument fails.
+    #: Compiles a call; None for a function whose arguments are all evaluated first. If both are given, this one is
+    #: exact, and `eager` suffices if no argument fails.
     special: Special | None = None
     #: False if two calls with equal arguments can differ (clock, random numbers, the machine's users).
     pure: bool = True

@@ -1,8 +1,8 @@
 """C's strftime in the C locale, and the calendar arithmetic it needs.
 
-Own code because the parts of a time may be anything here (month 14, hour 30): the standard library refuses
-such times and follows the process's locale. It prints what glibc prints: flags ``_ - 0 ^ #``, widths, unknown
-conversions as they stand.
+Implemented here because the parts of a time may be out of range (month 14, hour 30): the standard library refuses such
+times and follows the process's locale. The output is that of glibc: flags ``_ - 0 ^ #``, widths, unknown conversions
+unchanged.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ def _iso_week(t: BrokenTime) -> tuple[int, int]:
     return year, days // 7 + 1
 
 
-#: Numbers: how to get it, digits, what fills up.
+#: Numeric conversions: the number, digits, and padding.
 _NUMBERS: Final[dict[str, tuple[Callable[[BrokenTime], int], int, str]]] = {
     "C": (lambda t: t.year // 100, 1, "0"),
     "d": (lambda t: t.day, 2, "0"),
@@ -198,7 +198,8 @@ class Zone:
 
 
 def format_broken_time(time: BrokenTime, pattern: str, zone: Zone, bytes_max: int) -> str:
-    """`time` as `pattern` says. What is longer than `bytes_max` bytes ends before the first part that does not fit."""
+    """`time` formatted by `pattern`. A result longer than `bytes_max` bytes ends before the first part that does not
+    fit."""
     out = bytearray()
     at = 0
     for found in _CONVERSION.finditer(pattern):

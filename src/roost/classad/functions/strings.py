@@ -1,6 +1,6 @@
 """Functions on strings: joining, cutting, case, comparison, versions, splitting.
 
-Strings are bytes: what counts or cuts works on `to_bytes`, ASCII text takes the short way. Functions that
+Strings are bytes: functions that count or cut work on `to_bytes`, with a fast path for ASCII text. Functions that
 join or compare first convert each argument to text (`conversion.to_text`).
 """
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 #: Bytes that C calls space.
 SPACES: Final = " \t\n\v\f\r"
-#: Bytes that one step of fuel pays for where the work is a single pass in C.
+#: Bytes covered by one step of fuel if the work is a single pass in C.
 _BYTES_A_STEP: Final = 256
 
 
@@ -36,7 +36,7 @@ def spend_for(ctx: State, *texts: str) -> None:
 
 
 def _one_by_one(compiler: Compiler, call: Call) -> Code:
-    """strcat stops at the first argument that is UNDEFINED or ERROR: what stands behind is not evaluated."""
+    """strcat stops at the first argument that is UNDEFINED or ERROR: the rest is not evaluated."""
     codes = [compiler.compile(argument) for argument in call.args]
 
     def run(state: State) -> Value:
@@ -144,8 +144,8 @@ def to_lower(ctx: State, value: Value) -> Value:
 
 @builtin("substr", least=2, most=3)
 def substring(ctx: State, text: Value, offset: Value, *length: Value) -> Value:
-    """substr(s, offset[, length]): a negative offset counts from the end, a negative length leaves some
-    off."""
+    """substr(s, offset[, length]): a negative offset counts from the end, a negative length drops characters from the
+    end."""
     if text is UNDEFINED or offset is UNDEFINED or (length and length[0] is UNDEFINED):
         return UNDEFINED
     if not isinstance(text, str) or not _is_integer(offset) or not all(map(_is_integer, length)):

@@ -8,8 +8,8 @@
 The results are exactly those of evaluating ad by ad.
 """
 
-from roost.classad.vector.kinds import Kind
+from roost.classad.vector.kinds import CellKind
 from roost.classad.vector.result import Result
 from roost.classad.vector.table import Table
 
-__all__ = ["Kind", "Result", "Table"]
+__all__ = ["CellKind", "Result", "Table"]

@@ -2,7 +2,7 @@
 
 Choice (`ifThenElse`) and the type predicates work on columns. Any other function of values is called once for each
 distinct combination of its arguments (`distinct`). A list written in the call of a function that evaluates its items
-(`sum`, `member`, …) counts as so many arguments. Functions that look at expressions, and random numbers, are left to
+(`sum`, `member`, …) counts as separate arguments. Functions on unevaluated expressions, and random numbers, are left to
 the scalar evaluator.
 """
 
@@ -21,7 +21,7 @@ from roost.classad.values import ERROR, UNDEFINED, ListValue, RelTime, Value, fo
 from roost.classad.vector.distinct import apply_distinct
 from roost.classad.vector.kinds import BOOL, DEFER, DEFERRED, ERR, INT, OTHER, REAL, STRING, UNDEF, is_plain, kind_of
 from roost.classad.vector.logic import by_kind, choose
-from roost.classad.vector.run import Code, Part, Run
+from roost.classad.vector.run import Code, Run, VectorPart
 from roost.classad.vector.vectors import Operand
 
 if TYPE_CHECKING:
@@ -36,17 +36,17 @@ _PREDICATES: Final = {
     "isreal": REAL,
     "isstring": STRING,
 }
-#: Functions that evaluate the items of a list argument and look at nothing else of it.
+#: Functions that only evaluate the items of a list argument.
 _OVER_ITEMS: Final = frozenset(
     ("sum", "avg", "min", "max", "member", "identicalmember", "anycompare", "allcompare", "quantize")
 )
-#: Functions over a list of ads, and what they give where the list is UNDEFINED.
+#: Functions over a list of ads, and their value if the list is UNDEFINED.
 _WITHOUT_LIST: Final[dict[str, Value]] = {"countmatches": 0, "evalineachcontext": UNDEFINED}
-#: Functions that give another result each time they are called.
+#: Functions whose result differs from call to call.
 _NEVER_SAME: Final = frozenset(("random",))
 
 
-def call(node: Call, part: Callable[[Node], Part], remembered: Callable[..., Part]) -> Part:
+def call(node: Call, part: Callable[[Node], VectorPart], remembered: Callable[..., VectorPart]) -> VectorPart:
     """The part of a call; `part` compiles an argument, `remembered` joins code with the parts it is made of."""
     name = fold(node.name)
     function = functions.lookup(name)
@@ -69,8 +69,11 @@ def call(node: Call, part: Callable[[Node], Part], remembered: Callable[..., Par
     return _eager(name, function, node, part, remembered)
 
 
-def _in_contexts(name: str, node: Call, part: Callable[[Node], Part], remembered: Callable[..., Part]) -> Part:
-    """countMatches and its like: only rows that have no list are decided here (machines without GPUs, mostly)."""
+def _in_contexts(
+    name: str, node: Call, part: Callable[[Node], VectorPart], remembered: Callable[..., VectorPart]
+) -> VectorPart:
+    """countMatches and similar functions: only rows that have no list are decided here (machines without GPUs,
+    mostly)."""
     expression, listed = node.args[0], part(node.args[1])
     scope = None
     if isinstance(expression, Select):
@@ -86,7 +89,7 @@ def _in_contexts(name: str, node: Call, part: Callable[[Node], Part], remembered
             return DEFERRED
         return by_kind(listed.code(run), answers, ERROR)
 
-    return remembered(code, Part(lambda run: ERROR))
+    return remembered(code, VectorPart(lambda run: ERROR))
 
 
 def _is_kind(x: Operand, kind: int) -> Operand:
@@ -94,8 +97,8 @@ def _is_kind(x: Operand, kind: int) -> Operand:
 
 
 def _eager(
-    name: str, function: Builtin, node: Call, part: Callable[[Node], Part], remembered: Callable[..., Part]
-) -> Part:
+    name: str, function: Builtin, node: Call, part: Callable[[Node], VectorPart], remembered: Callable[..., VectorPart]
+) -> VectorPart:
     #: For each argument its code, or the codes of the items of a list.
     shape: list[Code | list[Code]] = []
     for argument in node.args:
@@ -117,7 +120,7 @@ def _eager(
         return _distinct_call(run, function, _packing(shape), operands)
 
     # Never a constant: the call needs the state of a run.
-    return remembered(code, Part(lambda run: ERROR))
+    return remembered(code, VectorPart(lambda run: ERROR))
 
 
 def plain_items(items: tuple[Node, ...]) -> tuple[Value, ...] | None:

@@ -3,9 +3,9 @@
 A dense column has a byte of state for each row and one typed array for each kind of value that occurs: int64, float64,
 bool, and int32 codes into the distinct strings, expressions and other objects. The usual column has one kind, so a
 number costs 9 bytes a row, a string 5 (and the distinct strings), a boolean 2. An attribute that few ads have is
-sparse, a dict of its rows: an ad with thousands of names of its own costs no more than it would elsewhere.
+sparse, a dict of its rows: an ad with thousands of unique names costs no more than elsewhere.
 
-`version` changes when a cell does; setting a cell to what it is changes nothing.
+`version` changes when a cell does; setting a cell to its current value does not change it.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from roost.classad.vector.vectors import Vector
 
 #: A column becomes dense when more than one row in so many has the attribute.
 SPARSE_SHARE: Final = 16
-#: Strings no row uses any more are dropped when there are more than twice as many as rows, and so many besides.
+#: Unused strings are dropped when there are more than twice as many strings as rows, plus this many.
 UNUSED_WORDS_MAX: Final = 64
 
 _PAYLOADS: Final = {BOOL: ("bools", "?"), INT: ("ints", "i8"), REAL: ("reals", "f8")}
@@ -98,7 +98,7 @@ class Column:
         return NOTHING if kind == MISSING else value_of(kind)
 
     def set(self, row: int, cell: Cell | Missing) -> bool:
-        """Set or (with MISSING) clear a cell; whether that changed anything. A nested ad is copied."""
+        """Set or (with MISSING) clear a cell, and return whether it changed. A nested ad is copied."""
         kind = _TYPES.get(cell.__class__)
         view = self._views.get(kind)
         if view is not None and self._views[_KIND_VIEW][row] == kind:
@@ -167,7 +167,7 @@ class Column:
                     code = index.get(cell.tree)
                     name = cell.tree
                 except RecursionError:
-                    pass  # a tree too deep to compare is a word of its own
+                    pass  # a tree too deep to compare is a separate word
         if code is None:
             code = len(self.words.values)
             self.words.values.append(cell)

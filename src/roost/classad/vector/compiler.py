@@ -1,8 +1,8 @@
 """Trees to functions of a `Run`: the vector twin of `roost.classad.compiler`.
 
-Each node becomes a closure that gives an operand: a vector, or a value where all rows agree. Parts made of constants
-are computed when compiling. Every operator and call over names goes through `Run.remember`. What has no closure of
-its own here (subscripts by row, nested ads, functions that look at expressions) is DEFERRED.
+Each node becomes a closure that returns an operand: a vector, or a value if all rows agree. Parts made of constants
+are computed when compiling. Every operator and call over names goes through `Run.remember`. A node without a closure
+here (subscripts by row, nested ads, functions that look at expressions) is DEFERRED.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ from roost.classad.vector.calls import call, plain_items, subscript
 from roost.classad.vector.kinds import ABSENT, DEFER, DEFERRED, OTHER, UNDEF
 from roost.classad.vector.logic import by_kind, choose, condition, decided, logical, otherwise
 from roost.classad.vector.operators import binary, unary
-from roost.classad.vector.run import Code, Part, Run
+from roost.classad.vector.run import Code, Run, VectorPart
 from roost.classad.vector.vectors import Operand, longest_text
 
-#: Numbers of the parts that are remembered, process-wide.
+#: Process-wide numbering of cached parts.
 _PARTS: Final = count()
 
 
@@ -45,19 +45,19 @@ def compile_vector(node: Node) -> Code:
     return _part(node).code
 
 
-def constant(value: Operand) -> Part:
+def constant(value: Operand) -> VectorPart:
     """The part that is always `value`."""
-    return Part(lambda run: value, value)
+    return VectorPart(lambda run: value, value)
 
 
-def _part(node: Node) -> Part:
+def _part(node: Node) -> VectorPart:
     match node:
         case Literal(value=value):
             # As in the scalar compiler: the literal of a relative time reads as a real.
             return constant(value.secs if isinstance(value, RelTime) else value)
         case Name(name=name, absolute=absolute):
             key = fold(name)
-            return constant(DEFERRED) if absolute else Part(lambda run: run.name(key))
+            return constant(DEFERRED) if absolute else VectorPart(lambda run: run.name(key))
         case Paren():
             return _part(strip(node))
         case Select():
@@ -84,24 +84,24 @@ def _part(node: Node) -> Part:
             return constant(DEFERRED)
 
 
-def _remembered(code: Code, *parts: Part) -> Part:
+def _remembered(code: Code, *parts: VectorPart) -> VectorPart:
     """`code` made of `parts`: its value if they are all constant, else code that asks the memory first."""
     if all(part.value is not ABSENT for part in parts):
-        # None of the parts asks the run for anything.
+        # None of the parts uses the run.
         return constant(code(None))  # type: ignore[arg-type]
     number = next(_PARTS)
-    return Part(lambda run: run.remember(number, code))
+    return VectorPart(lambda run: run.remember(number, code))
 
 
-def _select(node: Select) -> Part:
+def _select(node: Select) -> VectorPart:
     key = fold(node.name)
     base = strip(node.base)
     if isinstance(base, Name) and not base.absolute:
         scope = fold(base.name)
         if scope == "my":
-            return Part(lambda run: run.my(key))
+            return VectorPart(lambda run: run.my(key))
         if scope == "target":
-            return Part(lambda run: run.other(key))
+            return VectorPart(lambda run: run.other(key))
     part = _part(base)
     return _remembered(lambda run: by_kind(part.code(run), _SELECTED, ERROR), part)
 
@@ -110,7 +110,7 @@ def _select(node: Select) -> Part:
 _SELECTED: Final[dict[int, Operand]] = {UNDEF: UNDEFINED, DEFER: DEFERRED, OTHER: DEFERRED}
 
 
-def _binary(node: Binary) -> Part:
+def _binary(node: Binary) -> VectorPart:
     """An infix operator and all that stand to its left on the same spine."""
     spine = [node]
     first: Node = node.left
@@ -130,7 +130,7 @@ def _binary(node: Binary) -> Part:
     return part
 
 
-def _strict(op: Op, left: Part, right: Part) -> Part:
+def _strict(op: Op, left: VectorPart, right: VectorPart) -> VectorPart:
     x, y = left.code, right.code
     if op not in COMPARISONS:
         return _remembered(lambda run: binary(op, x(run), y(run)), left, right)
@@ -145,8 +145,8 @@ def _strict(op: Op, left: Part, right: Part) -> Part:
     return _remembered(code, left, right)
 
 
-def _logical(parts: list[Part], conjunction: bool) -> Code:
-    """A chain of ``&&`` or ``||``; it ends where no row is open any more."""
+def _logical(parts: list[VectorPart], conjunction: bool) -> Code:
+    """A chain of ``&&`` or ``||``; it ends when no row is undecided."""
     first, *rest = [part.code for part in parts]
 
     def code(run: Run) -> Operand:
@@ -160,7 +160,7 @@ def _logical(parts: list[Part], conjunction: bool) -> Code:
     return code
 
 
-def _conditional(node: Conditional) -> Part:
+def _conditional(node: Conditional) -> VectorPart:
     test, then = _part(node.test), _part(node.then)
     last = _part(node.otherwise)
 

@@ -1,7 +1,7 @@
 """Any function of values over vectors: once for each distinct combination of arguments, not once for each row.
 
-Columns of a pool repeat themselves: fifty thousand slots have three values of Arch and a dozen of Memory. This is how
-everything that NumPy has no operator for is still evaluated in bulk, by the very function the scalar evaluator uses.
+Columns of a pool repeat: fifty thousand slots have three values of Arch and a dozen of Memory. So operations without a
+NumPy operator are still evaluated in bulk, by the same function as in the scalar evaluator.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from roost.classad.values import UNDEFINED, Exceptional, ListValue, Value, fold
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 
 
-class Kind(IntEnum):
+class CellKind(IntEnum):
     """The state of one cell, kept as a byte.
 
     Results handed out have only UNDEFINED … OTHER. MISSING and EXPRESSION occur in the table, DEFERRED within an
@@ -36,18 +36,18 @@ class Kind(IntEnum):
 
 
 # Plain integers: member access of an enum costs as much as an array operation on a thousand rows.
-MISSING: Final = int(Kind.MISSING)
-UNDEF: Final = int(Kind.UNDEFINED)
-ERR: Final = int(Kind.ERROR)
-BOOL: Final = int(Kind.BOOLEAN)
-INT: Final = int(Kind.INTEGER)
-REAL: Final = int(Kind.REAL)
-STRING: Final = int(Kind.STRING)
-OTHER: Final = int(Kind.OTHER)
-DEFER: Final = int(Kind.DEFERRED)
-EXPR: Final = int(Kind.EXPRESSION)
+MISSING: Final = int(CellKind.MISSING)
+UNDEF: Final = int(CellKind.UNDEFINED)
+ERR: Final = int(CellKind.ERROR)
+BOOL: Final = int(CellKind.BOOLEAN)
+INT: Final = int(CellKind.INTEGER)
+REAL: Final = int(CellKind.REAL)
+STRING: Final = int(CellKind.STRING)
+OTHER: Final = int(CellKind.OTHER)
+DEFER: Final = int(CellKind.DEFERRED)
+EXPR: Final = int(CellKind.EXPRESSION)
 #: Number of kinds.
-KINDS: Final = len(Kind)
+KINDS: Final = len(CellKind)
 
 #: The kind of a vector whose cells differ in kind.
 MIXED: Final = 255

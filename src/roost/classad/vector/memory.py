@@ -1,10 +1,10 @@
-"""What an evaluation remembers for the next: the values of sub-expressions, by what they were made of.
+"""Caches the values of sub-expressions between evaluations, by what they depend on.
 
-While a part of an expression is evaluated a `Trace` notes which columns it reads and what it asks of the ad that is
-matched. A part is kept with the versions of its columns, and is good as long as those versions stay. One that asked
-nothing of the ad (or, of all ads, nothing that they had) is kept once; else its values are kept by what it was told,
-and serve all ads that say the same: of a START that asks for the owner there is a mask for each owner, not for each
-job. Where ads hardly ever say the same (sizes, dates) that is noticed, and nothing is kept for a while.
+While a part of an expression is evaluated, a `Dependencies` records the columns that it reads and the attributes that
+it reads from the matched ad. A part is cached with the versions of its columns, and is valid as long as they do not
+change. A part that read nothing from the ad (or only attributes that no ad had) is cached once; otherwise its values
+are cached by the attribute values read, and serve all ads with the same values: a START that refers to the owner has
+one mask per owner, not per job. If ads rarely agree (sizes, dates), this is detected, and caching pauses for a while.
 """
 
 from __future__ import annotations
@@ -19,27 +19,27 @@ from roost.classad.vector.columns import Column
 from roost.classad.vector.kinds import Array
 from roost.classad.vector.vectors import Operand, Vector
 
-#: Bytes of remembered vectors a table keeps; the oldest go first.
+#: Bytes of cached vectors per table; the oldest are dropped first.
 MEMORY_BYTES_MAX: Final = 256 * 1024 * 1024
 #: Evaluations after which a part that was not worth keeping is watched again.
 _VOLATILE_ROUNDS: Final = 256
-#: Values of one part for different ads; the oldest go first.
+#: Cached values of one part for different ads; the oldest are dropped first.
 ANSWERS_MAX: Final = 256
-#: Fewer rows are computed on as fast as it would be found out that it was done before.
+#: With fewer rows, computing is as fast as a cache lookup.
 SHARED_ROWS_MIN: Final = 2048
-#: Values kept of a part before it is asked whether they are used: by at least one evaluation for so many values.
+#: Cached values of a part before its hit rate is checked: at least one hit per this many values is required.
 _TRIED: Final = 48
 _KEPT_FOR_A_USE: Final = 3
 
 
-class Trace:
+class Dependencies:
     """What the evaluation of one part of an expression read and spent."""
 
     __slots__ = ("asked", "columns", "deepest", "steps", "volatile")
 
     def __init__(self, depth: int) -> None:
         self.columns: set[Column] = set()
-        #: What the matched ad has under the names for which it was asked.
+        #: The values that were read from the matched ad, by name.
         self.asked: dict[str, Cell | Missing] = {}
         #: Whether the value depends on anything but the columns and what was asked.
         self.volatile = False
@@ -50,11 +50,11 @@ class Trace:
 
 
 class Entry:
-    """A remembered value, with all that it depends on."""
+    """A cached value with its dependencies."""
 
     __slots__ = ("asked", "columns", "height", "nbytes", "steps", "value", "versions", "volatile")
 
-    def __init__(self, value: Operand, trace: Trace, depth: int) -> None:
+    def __init__(self, value: Operand, trace: Dependencies, depth: int) -> None:
         self.value = value
         self.columns = tuple(trace.columns)
         self.versions = [column.version for column in self.columns]
@@ -65,11 +65,11 @@ class Entry:
         self.nbytes = (value.nbytes if isinstance(value, Vector) else 0) + _ENTRY_BYTES
 
     def holds(self) -> bool:
-        """Whether the columns are still what they were."""
+        """Whether the columns are unchanged."""
         return [column.version for column in self.columns] == self.versions
 
-    def join(self, trace: Trace, depth: int) -> None:
-        """Count what this value depends on for a larger part."""
+    def join(self, trace: Dependencies, depth: int) -> None:
+        """Add the dependencies of this value to those of a larger part."""
         trace.columns.update(self.columns)
         trace.asked.update(self.asked)
         trace.volatile |= self.volatile
@@ -78,14 +78,14 @@ class Entry:
 
 
 class Answers:
-    """The values of one part, by what it was told."""
+    """The values of one part, by the attribute values that it read."""
 
     __slots__ = ("entries", "kept", "names", "used")
 
     def __init__(self) -> None:
-        #: All names that it has asked for.
+        #: All names that it has read.
         self.names: tuple[str, ...] = ()
-        #: What an ad says under `names` to the value.
+        #: The values of an ad under `names` to the cached value.
         self.entries: dict[tuple[object, ...], Entry] = {}
         self.kept = self.used = 0
 
@@ -96,12 +96,12 @@ class Answers:
 
     @property
     def useless(self) -> bool:
-        """Whether values were kept for nothing."""
+        """Whether caching was useless."""
         return self.kept >= _TRIED and self.used * _KEPT_FOR_A_USE < self.kept
 
 
 def said(ad: ClassAd | None, names: tuple[str, ...]) -> tuple[object, ...]:
-    """What an ad has under some names, told apart by type and sign of zero; expressions by identity."""
+    """The cells of an ad under some names as a key, distinguished by type and sign of zero; expressions by identity."""
     if ad is None:
         return (MISSING,) * len(names)
     found: list[object] = []
@@ -118,25 +118,25 @@ def said(ad: ClassAd | None, names: tuple[str, ...]) -> tuple[object, ...]:
 
 
 class Memory:
-    """Remembered values of one table, bounded by their bytes."""
+    """Cached values of one table, bounded by their bytes."""
 
     __slots__ = ("answers", "answers_nbytes", "entries", "limit", "nbytes")
 
     def __init__(self, limit: int = MEMORY_BYTES_MAX) -> None:
         self.entries: dict[Hashable, Entry | int] = {}
-        #: Parts that ask something of ads: they have half of the bytes.
+        #: Parts that read attributes of ads: they get half of the bytes.
         self.answers: dict[Hashable, Answers] = {}
         self.nbytes = self.answers_nbytes = 0
         self.limit = limit
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Drop everything."""
         self.entries.clear()
         self.answers.clear()
         self.nbytes = self.answers_nbytes = 0
 
     def find(self, key: Hashable, ad: ClassAd | None) -> Entry | int | None:
-        """The entry under `key` if it is right with this ad; a number for a part not worth watching now."""
+        """The entry under `key` if it is valid for this ad; a number for a part that is currently not cached."""
         answers = self.answers.get(key)
         if answers is not None:
             entry = answers.entries.get(said(ad, answers.names))
@@ -157,7 +157,7 @@ class Memory:
         return found
 
     def keep(self, key: Hashable, entry: Entry, ad: ClassAd | None, rows: int) -> None:
-        """Remember an entry about so many rows, or that it cannot be."""
+        """Cache an entry for `rows` rows, or record that it cannot be cached."""
         self._drop(key)
         if entry.volatile or (rows < SHARED_ROWS_MIN and any(cell is not MISSING for cell in entry.asked.values())):
             self._drop_answers(key)
@@ -208,7 +208,7 @@ class Memory:
 
 #: Bytes that an entry takes besides its arrays, about.
 _ENTRY_BYTES: Final = 600
-#: Columns of which the cells of some rows are kept beside the column.
+#: Most columns whose cells for a selection of rows are cached.
 PICKED_MAX: Final = 64
 
 
@@ -242,7 +242,7 @@ class Rows:
 
 
 class Groups:
-    """Rows told apart by the expression that they have in one column."""
+    """Rows grouped by the expression that they have in one column."""
 
     __slots__ = ("plain", "rows", "version")
 

@@ -1,8 +1,8 @@
 """The strict operators and ``is`` on vectors: the rows of the tables in `ops`, a whole column at a time.
 
-A kernel takes two operands that each are of one kind. Operands of mixed kinds are taken apart: each pair of kinds that
-may meet goes through the kernel, and the results are put together by masks. So each rule is written once. Values
-NumPy does not know (times, lists) go through the scalar operator, once for each distinct pair.
+A kernel takes two operands that each are of one kind. Operands of mixed kinds are split: each possible pair of kinds
+goes through the kernel, and the results are merged by masks. So each rule is written once. Values NumPy does not know
+(times, lists) go through the scalar operator, once for each distinct pair.
 
 Integers are int64 and wrap. Integer against real is double against double, as in `ops`.
 """
@@ -55,7 +55,7 @@ _MEMO_CLASSES: Final = frozenset((bool, int, float, str))
 
 
 def _remembered(op: Op, x: Vector, y: Any) -> Operand:
-    """A comparison of a column with a constant: jobs of a pool ask the same questions again and again."""
+    """A comparison of a column with a constant: jobs of a pool repeat the same comparisons."""
     if op not in _COMPARE and op is not Op.IS and op is not Op.ISNT:
         return _compute(op, x, y)
     memo = x.memo
@@ -133,12 +133,12 @@ def _exceptional(kx: int, ky: int) -> Operand | None:
 
 
 def _only(x: Operand, kind: int) -> Operand:
-    """An operand seen as being of one kind: rows of others are rubbish."""
+    """An operand seen as being of one kind: rows of other kinds are garbage."""
     if not isinstance(x, Vector) or x.kind == kind:
         return x
     if kind in (STRING, OTHER):
         assert x.kinds is not None and x.codes is not None
-        # Rubbish codes may lie outside the words.
+        # Garbage codes may be out of range.
         codes = np.where(x.kinds == kind, x.codes, x.codes[np.argmax(x.kinds == kind)])
         return Vector(x.size, kind, codes=codes, words=x.words)
     return Vector(x.size, kind, bools=x.bools, ints=x.ints, reals=x.reals)
@@ -229,7 +229,7 @@ def _compute_ints(op: Op, x: Any, y: Any) -> Operand:
     zero = np.equal(y, 0)
     if zero.all():
         return ERROR
-    # Neither 0 nor -1 ever reaches the processor: MIN / -1 has no result.
+    # The processor never divides by 0 or -1: MIN / -1 overflows.
     minus = np.equal(y, -1)
     divisor = np.where(zero | minus, 1, y)
     if op is Op.MOD:
@@ -257,7 +257,7 @@ def _bitwise(op: Op, x: Operand, kx: int, y: Operand, ky: int) -> Operand:
     if kx != INT or ky != INT:
         return ERROR
     if op not in _ON_BITS:
-        # Shifts have rules of their own for negative numbers, and are rare.
+        # Shifts have special rules for negative numbers, and are rare.
         return _scalar(op, x, kx, y, ky)
     result = _ON_BITS[op](_ints(x, kx), _ints(y, ky))
     return Vector(len(result), INT, ints=result)
@@ -290,7 +290,7 @@ def _rows_with(vector: Vector, codes: list[int]) -> Array:
     return wanted.take(vector.codes, mode="clip")
 
 
-#: Up to so many codes, comparing beats looking up.
+#: Up to this many codes, comparing is faster than a lookup.
 _FEW_CODES: Final = 6
 
 

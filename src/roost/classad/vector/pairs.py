@@ -1,13 +1,13 @@
 """Expressions over two tables: for each row of one matched with each row of the other.
 
-A `Run` has one ad on the other side; here both sides are columns. Most parts of an expression look at one side only:
-they are computed for its rows, and only what compares the two sides is computed for the pairs. Which parts those are
-is found by trying: a part is first computed with one side's rows at hand, and whatever asks for the other side ends
-that (`Wide`). A pair's place is ``left row * rows on the right + right row``.
+A `Run` has one ad on the other side; here both sides are columns. Most parts of an expression read one side only: they
+are computed for its rows, and only parts that combine the two sides are computed for the pairs. The distinction is made
+by trying: a part is first computed with only one side's rows, and an access to the other side aborts that (`Wide`). A
+pair's place is ``left row * rows on the right + right row``.
 
-It pays where there are many rows on both sides and nothing is known from before: a few changed slots against all jobs.
-Nothing is remembered longer than the object lives, and the results are those of the scalar evaluator, which decides
-what is DEFERRED, pair by pair.
+It pays off if there are many rows on both sides and no cached results: a few changed slots against all jobs. Nothing is
+cached beyond the life of the object, and the results are those of the scalar evaluator, which decides DEFERRED pairs
+one by one.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ from roost.classad.world import World
 
 
 class Side(Enum):
-    """Whose expression is evaluated: MY is that ad, TARGET the one of the other side."""
+    """The side whose expression is evaluated: MY is its ad, TARGET that of the other side."""
 
     LEFT = True
     RIGHT = False
 
 
 class Wide(Exception):
-    """An expression needs a side of which no rows are at hand."""
+    """An expression needs a side whose rows are not available."""
 
 
-class Place:
+class RowPairs:
     """Rows of both sides, each of one with each of the other; or of one side alone."""
 
     __slots__ = ("left", "right", "size")
@@ -57,7 +57,7 @@ class Place:
         self.size = (1 if left is None else left.size) * (1 if right is None else right.size)
 
     def rows(self, of_left: bool) -> Rows | None:
-        """The rows of a side; None if only the other is at hand."""
+        """The rows of a side; None if only the other is available."""
         return self.left if of_left else self.right
 
     @property
@@ -88,7 +88,7 @@ class PairRun(Run):
 
     __slots__ = ("others", "others_total", "parts", "place", "places", "wide")
 
-    def __init__(self, left: Table, right: Table, place: Place, world: World) -> None:
+    def __init__(self, left: Table, right: Table, place: RowPairs, world: World) -> None:
         super().__init__(
             columns=left._columns, rows=place, memory=Memory(0), compiled=right._code, ad=ClassAd(), world=world  # type: ignore[arg-type]
         )  # fmt: skip
@@ -96,17 +96,17 @@ class PairRun(Run):
         self.others = right._columns
         self.others_total = len(right)
         #: Places by their rows, so that each is one object.
-        self.places: dict[tuple[Rows | None, Rows | None], Place] = {}
-        #: What has been computed for one side alone.
+        self.places: dict[tuple[Rows | None, Rows | None], RowPairs] = {}
+        #: Values computed for one side only.
         self.parts: dict[Hashable, Entry] = {}
-        #: What one side alone was not enough for: the side, and what it was.
+        #: Parts that cannot be computed from one side alone: the side, and the part.
         self.wide: set[Hashable] = set()
 
-    def at(self, left: Rows | None, right: Rows | None) -> Place:
+    def at(self, left: Rows | None, right: Rows | None) -> RowPairs:
         """The place of these rows."""
         found = self.places.get((left, right))
         if found is None:
-            found = self.places[left, right] = Place(left, right)
+            found = self.places[left, right] = RowPairs(left, right)
         return found
 
     # -- names ---------------------------------------------------------------------------------
@@ -139,7 +139,7 @@ class PairRun(Run):
         column = (self.columns if left else self.others).get(key)
         if column is None:
             return ABSENT
-        place: Place = self.rows  # type: ignore[assignment]
+        place: RowPairs = self.rows  # type: ignore[assignment]
         rows = place.rows(left)
         if rows is None:
             raise Wide
@@ -162,7 +162,7 @@ class PairRun(Run):
 
     def _resolved(self, column: Column, cells: Vector, left: bool) -> Operand:
         """The cells of a column, expressions evaluated: each for its rows."""
-        place: Place = self.rows  # type: ignore[assignment]
+        place: RowPairs = self.rows  # type: ignore[assignment]
         rows = place.rows(left)
         if rows is None:
             raise Wide
@@ -190,7 +190,7 @@ class PairRun(Run):
 
     def _shared(self, what: Hashable, first: bool, compute: Callable[[], Operand]) -> Operand:
         """What `compute` gives; by one side alone if that is enough, `first` the side that is more likely so."""
-        place: Place = self.rows  # type: ignore[assignment]
+        place: RowPairs = self.rows  # type: ignore[assignment]
         if place.is_narrow:
             return self._once((place, what), compute)
         for left in (first, not first):
@@ -211,7 +211,7 @@ class PairRun(Run):
             entry.join(self.trace, self.depth)
         return entry.value
 
-    def _tried(self, narrow: Place, what: Hashable, compute: Callable[[], Operand]) -> Operand:
+    def _tried(self, narrow: RowPairs, what: Hashable, compute: Callable[[], Operand]) -> Operand:
         """What `compute` gives with the rows of one side; ABSENT if it asks for the other."""
         before = self.rows, self.on_row, self.depth, self.trace, self.pending
         self.rows, self.pending = narrow, set(self.pending)  # type: ignore[assignment]
@@ -224,7 +224,7 @@ class PairRun(Run):
 
 
 class Pairs:
-    """Each row of `left` with some rows of `right`. Good until one of the tables changes.
+    """Each row of `left` with some rows of `right`. Valid until one of the tables changes.
 
     `rows` are ascending row numbers. Results have a value for each pair, see the module.
     """
@@ -233,7 +233,7 @@ class Pairs:
         self.shape: Final = (len(left), len(rows))
         self._left, self._right, self._rows = left, right, rows
         self._world = Moment(world)
-        place = Place(Rows(len(left)), Rows(len(rows), rows))
+        place = RowPairs(Rows(len(left)), Rows(len(rows), rows))
         self._run = PairRun(left, right, place, self._world)
         self._ads: dict[tuple[bool, int], ClassAd] = {}
 
@@ -289,7 +289,7 @@ def _own(key: str, side: Side) -> Code:
     return code
 
 
-def _spread(value: Operand, place: Place, of_left: bool) -> Operand:
+def _spread(value: Operand, place: RowPairs, of_left: bool) -> Operand:
     """The value of one side's rows, for each pair of a place."""
     if not isinstance(value, Vector) or place.is_narrow:
         return value

@@ -1,4 +1,4 @@
-"""What an expression gave for each row."""
+"""The result of an expression for each row."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from roost.classad.vector.vectors import PAYLOADS, Operand, Vector, gather, valu
 
 
 class Result:
-    """One value per row, in the order of the table's keys at the time. Not changed by later changes of the table."""
+    """One value per row, in the order of the table's keys at the time. Independent of later changes of the table."""
 
     __slots__ = ("_vector", "size")
 
@@ -24,7 +24,7 @@ class Result:
 
     @property
     def state(self) -> Array:
-        """The kind of each value (see `Kind`), uint8, shape (rows,)."""
+        """The kind of each value (see `CellKind`), uint8, shape (rows,)."""
         return np.minimum(self._whole().kinds_array(), OTHER)
 
     @property
@@ -67,7 +67,7 @@ class Result:
         return np.where(vector.where(STRING), vector.codes, -1).astype(np.int32), vector.words.texts()
 
     def numbers_or(self, otherwise: float) -> Array:
-        """`numbers` with another value for what is not a number, or is NaN."""
+        """`numbers` with another value for NaN and for values that are not numbers."""
         if not isinstance(self._vector, Vector):
             return np.full(self.size, self.number_or(otherwise))
         vector, found = self._whole(), self.numbers
@@ -92,7 +92,7 @@ class Result:
         return found
 
     def to_list(self) -> list[Value]:
-        """The values as the scalar evaluator gives them."""
+        """The values as from the scalar evaluator."""
         return values_of(self._whole())
 
     @property
@@ -123,7 +123,7 @@ class Result:
 
 
 class Partition:
-    """Rows of a table told apart into groups."""
+    """Rows of a table divided into groups."""
 
     __slots__ = ("bounds", "place", "size")
 
@@ -138,7 +138,7 @@ class Partition:
 
 
 class Parted:
-    """What an expression gave, each group of rows on its own. Good until the table changes."""
+    """The results of an expression by group of rows. Valid until the table changes."""
 
     __slots__ = ("_partition", "_parts")
 
@@ -193,7 +193,7 @@ def undecided(operand: Operand, size: int) -> Array | None:
 
 
 def frozen(operand: Operand) -> Operand:
-    """`operand` with arrays of its own: the table's may change."""
+    """`operand` with copied arrays, since the table's may change."""
     if not isinstance(operand, Vector):
         return operand
     copy = Vector(operand.size, operand.kind, present=operand.present, words=operand.words)

@@ -1,11 +1,11 @@
-"""One evaluation of an expression over a table: which ad is current, how names are found, what has been computed.
+"""One evaluation of an expression over a table: the current ad, name resolution, and computed values.
 
 There are two *sides*: the row (of the table) and the ad matched with it. Code is run on one of them, as the scalar
-evaluator has a current ad: a name is looked up on that side, then on the other, and an expression that is found is
-run on the side where it was found. What differs between rows is told apart: rows with a plain value, rows with this or
-that expression, rows without the attribute.
+evaluator has a current ad: a name is looked up on that side, then on the other, and an expression that is found is run
+on the side where it was found. Rows are grouped by what they have: a plain value, one of several expressions, or no
+such attribute.
 
-What is not understood is DEFERRED to the scalar evaluator: special scopes, nested ads, circular references, chains
+Unsupported cases are DEFERRED to the scalar evaluator: special scopes, nested ads, circular references, chains
 of references beyond what that evaluator tries without marks. DEFERRED is contagious where its value would
 matter and nowhere else; in the end only the rows for which it mattered are evaluated one by one.
 """
@@ -23,7 +23,7 @@ from roost.classad.vector import kinds
 from roost.classad.vector.columns import Column
 from roost.classad.vector.kinds import ABSENT, DEFERRED, kind_of
 from roost.classad.vector.logic import replaced
-from roost.classad.vector.memory import Entry, Memory, Rows, Trace, grouped
+from roost.classad.vector.memory import Dependencies, Entry, Memory, Rows, grouped
 from roost.classad.vector.vectors import Operand, Piece, Vector, merge
 from roost.classad.world import World
 
@@ -31,8 +31,8 @@ from roost.classad.world import World
 Code: TypeAlias = "Callable[[Run], Operand]"
 
 
-class Part(NamedTuple):
-    """Code and, if it is the same whatever the ads, its value (else ABSENT)."""
+class VectorPart(NamedTuple):
+    """Code and, if it does not depend on ads, its value (else ABSENT)."""
 
     code: Code
     value: Operand = ABSENT
@@ -70,7 +70,7 @@ class Run:
         #: The ad matched with each row; None if rows are evaluated alone.
         self.ad = ad
         self.world = world
-        #: What functions of values are given as their state.
+        #: The state passed to functions of values.
         self.context = State(None, None, world)
         #: Whether the row is the current ad.
         self.on_row = True
@@ -79,7 +79,7 @@ class Run:
         #: Attributes whose expressions are being evaluated.
         self.pending: set[tuple[bool, str]] = set()
         self.depth = 0
-        self.trace = Trace(0)
+        self.trace = Dependencies(0)
 
     # -- names ---------------------------------------------------------------------------------
 
@@ -132,7 +132,7 @@ class Run:
         return UNDEFINED if special is None else special
 
     def _special(self, key: str) -> Operand | None:
-        """A name that means something without being defined; None for all others."""
+        """A special name, which has a meaning without being defined; None for all others."""
         if key == "currenttime":
             self.trace.volatile = True
             return int(self.world.now())
@@ -149,7 +149,7 @@ class Run:
         cell = MISSING if self.ad is None else self.ad.cell(key)
         self.trace.asked[key] = cell
         if isinstance(cell, ClassAd):
-            # It may change while its identity stays.
+            # It may change while its identity stays the same.
             self.trace.volatile = True
         return cell
 
@@ -247,7 +247,7 @@ class Run:
 
     def _watch(self, compute: Callable[[], Operand]) -> Entry:
         outer = self.trace
-        self.trace = Trace(self.depth)
+        self.trace = Dependencies(self.depth)
         entry = Entry(compute(), self.trace, self.depth)
         self.trace = outer
         entry.join(outer, self.depth)

@@ -1,7 +1,8 @@
 """Ads as rows of columns, without anything that evaluates.
 
 Ads with the same names in the same order share one *layout*, which is all a row keeps besides its cells. Rows are
-dense: removing one moves the last into its place. An ad is given back as it came, names, spelling and order included.
+dense: removing one moves the last into its place. An ad is returned as it was stored, including names, spelling and
+order.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ from roost.classad.values import fold
 from roost.classad.vector.columns import Column
 
 _CAPACITY_MIN: Final = 64
-#: Ads put in at once: few enough to stay in the processor's cache.
+#: Ads inserted per batch: few enough to stay in the processor's cache.
 _BATCH: Final = 256
-#: Classes of cells that need no copy: asking first for these spares a slow instance check.
+#: Classes of cells that need no copy: checking these first avoids a slow instance check.
 _SELF_CONTAINED: Final = PLAIN | {Expr}
 
 
@@ -40,7 +41,7 @@ class Layout:
 
 
 class Store:
-    """Ads by key. An ad put in is copied: chained attributes become its own, and it is nested in nothing."""
+    """Ads by key. A stored ad is copied: chained attributes become its own, and it is not nested."""
 
     def __init__(self) -> None:
         self._keys: list[Hashable] = []
@@ -90,7 +91,7 @@ class Store:
             self._replace(row, ad)
 
     def remove(self, key: Hashable) -> None:
-        """Take an ad out; the last row moves to its place. Raises KeyError if there is none."""
+        """Remove an ad; the last row moves to its place. Raises KeyError if there is none."""
         row = self._places.pop(key)
         last = len(self._keys) - 1
         old = self._layout(row)
@@ -178,7 +179,8 @@ class Store:
     def _grow(self, rows: int) -> None:
         if rows <= self._capacity:
             return
-        # An eighth to spare: growth costs a constant a row, and little memory lies idle. Many at once get no more.
+        # An eighth to spare: growth costs a constant per row, and little memory is unused. A bulk insertion gets no
+        # extra.
         self._capacity = max(rows, self._capacity + self._capacity // 8)
         larger = np.zeros(self._capacity, np.int32)
         larger[: len(self._layout_of)] = self._layout_of
@@ -187,7 +189,7 @@ class Store:
             column.grow(self._capacity)
 
     def _size_changed(self) -> None:
-        """The number of rows is another."""
+        """The number of rows has changed."""
 
     def _column_added(self) -> None:
         """There is an attribute that no row had before."""

@@ -1,11 +1,11 @@
 """A table of ads, and expressions evaluated for all of them at once.
 
-An expression is compiled once to functions of NumPy arrays (`compiler`) and evaluated by a `Run`. What those
-cannot decide is evaluated by the scalar evaluator, row by row: the results are always exactly its results. Circles,
-special scopes and nested ads are decided that way, and cost as much as without a table.
+An expression is compiled once to functions of NumPy arrays (`compiler`) and evaluated by a `Run`. The scalar evaluator
+handles the rest row by row, so the results are always exactly its results. Cycles, special scopes and nested ads are
+handled that way, and cost as much as without a table.
 
-A table belongs to one thread. It knows no time and draws no random numbers but through the world it is handed; the
-clock is read once in each evaluation.
+A table belongs to one thread. It gets the time and random numbers only from the world passed to it; the clock is read
+once per evaluation.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from roost.classad.vector.compiler import compile_vector
 from roost.classad.vector.kinds import ABSENT, DEFER, DEFERRED, EXPR, Array
 from roost.classad.vector.kinds import MISSING as ABSENT_CELL
 from roost.classad.vector.logic import replaced
-from roost.classad.vector.memory import MEMORY_BYTES_MAX, Memory, Rows, Trace
+from roost.classad.vector.memory import MEMORY_BYTES_MAX, Dependencies, Memory, Rows
 from roost.classad.vector.result import Parted, Partition, Result, frozen, matching, undecided
 from roost.classad.vector.run import DEPTH_MAX, Code, Run
 from roost.classad.vector.store import Store
 from roost.classad.vector.vectors import Operand, Piece, gather, merge
 from roost.classad.world import WORLD, World
 
-#: Compiled expressions a table keeps; beyond, it forgets all and starts anew.
+#: Compiled expressions cached per table; beyond that, the cache is cleared.
 COMPILED_MAX: Final = 4096
-#: Groups of rows that `evaluate_apart` tells apart; with more of them it evaluates all rows together.
+#: Most groups of rows in `evaluate_apart`; with more, it evaluates all rows together.
 GROUPS_MAX: Final = 12
-#: Up to so many rows the scalar evaluator is faster than to compile Requirements that are asked for once.
+#: Up to this many rows, the scalar evaluator is faster than compiling Requirements that are used once.
 SCALAR_ROWS: Final = 32
 
 
@@ -55,7 +55,7 @@ class Table(Store):
         self._memory = Memory(memory_bytes_max)
         self._compiled: dict[int, tuple[Expr, Code]] = {}
         self._compiled_trees: dict[Node, Code] = {}
-        #: Requirements that were asked for once, of few rows, by identity: compiled when they are asked for again.
+        #: Requirements that were evaluated once, on few rows, by identity: compiled at the second use.
         self._met: dict[int, Expr] = {}
         #: Column to its rows told apart: the column, its version and the table's rows at the time, and the groups.
         self._parted: dict[str, tuple[Column, int, Rows, list[Rows], Partition]] = {}
@@ -103,7 +103,7 @@ class Table(Store):
         return mask
 
     def sides(self, ad: ClassAd, world: World = WORLD) -> tuple[Array, Array]:
-        """What `match` puts together: masks of the rows that `ad` accepts, and of those that accept `ad`."""
+        """The parts of `match`: masks of the rows that `ad` accepts, and of those that accept `ad`."""
         world = Moment(world)
         wanted = ad.cell("requirements")
         once = self._is_new(wanted)
@@ -176,7 +176,7 @@ class Table(Store):
                         yield key, cell
 
     def nested(self) -> frozenset[str]:
-        """Folded names under which some ad has what the scalar evaluator alone understands (ads, for one)."""
+        """Folded names under which some ad has a value that only the scalar evaluator supports, such as an ad."""
         return frozenset(key for key, column in self._columns.items() if column.counts[DEFER])
 
     def everywhere(self) -> frozenset[str]:
@@ -184,7 +184,7 @@ class Table(Store):
         return frozenset(key for key, column in self._columns.items() if column.used == len(self))
 
     def rank(self, ad: ClassAd, world: World = WORLD, rows: Array | None = None) -> Array:
-        """The Rank of `ad` for each row, or those of `rows`, as its target: float64, 0.0 for what is not a number."""
+        """The Rank of `ad` for each row, or those of `rows`, as its target: float64, 0.0 if it is not a number."""
         cell = ad.cell("rank")
         if cell is MISSING:
             return np.zeros(len(self) if rows is None else len(rows))
@@ -202,11 +202,11 @@ class Table(Store):
         return Run(columns=self._columns, rows=self._rows, memory=memory, compiled=self._code, ad=ad, world=world)
 
     def _compute(self, run: Run, code: Code, *, on_row: bool) -> Operand:
-        """What `code` finds, DEFERRED for rows (or all) that it cannot decide."""
+        """The result of `code`, DEFERRED for rows (or all) that it cannot decide."""
         if not len(self):
             return UNDEFINED
         run.on_row = on_row
-        run.trace = trace = Trace(0)
+        run.trace = trace = Dependencies(0)
         try:
             with np.errstate(all="ignore"):
                 found = code(run)
@@ -240,7 +240,7 @@ class Table(Store):
         return Result(merge(size, pieces), size)
 
     def _is_new(self, cell: object) -> bool:
-        """Whether it is an expression that is asked for the first time, and of few rows: it is not worth compiling."""
+        """Whether it is an expression used for the first time, on few rows, and so not worth compiling."""
         if len(self) > SCALAR_ROWS or not isinstance(cell, Expr) or id(cell) in self._compiled or id(cell) in self._met:
             return False
         if len(self._met) >= COMPILED_MAX:
@@ -288,7 +288,7 @@ def _own(key: str) -> Code:
 
 
 def _own_value(ad: ClassAd, name: str, target: ClassAd, world: World) -> Value:
-    """The value of an ad's own attribute; an attribute that it lacks is not looked for in the target."""
+    """The value of an ad's own attribute; an attribute that it lacks is not looked up in the target."""
     return UNDEFINED if ad.cell(fold(name)) is MISSING else ad.eval(name, target, world)
 
 
@@ -308,7 +308,7 @@ class Moment:
         self._now: float | None = None
 
     def now(self) -> float:
-        """The instant of the first question about the time."""
+        """The instant of the first request for the time."""
         if self._now is None:
             self._now = self._world.now()
         return self._now

@@ -1,7 +1,7 @@
-"""Columns of values within an evaluation, and how pieces are put together.
+"""Columns of values within an evaluation, and merging of pieces.
 
 A `Vector` holds one value per row. In the common case all rows are of one kind, and the vector is one NumPy array;
-else `kinds` says for each row which of the arrays counts, and the others hold rubbish there. A part of an
+otherwise `kinds` says for each row which of the arrays counts; the others have garbage there. A part of an
 expression that is the same for all rows is not a vector but the value itself: an *operand* is either.
 """
 
@@ -63,7 +63,7 @@ class Vector:
         self.reals = reals
         self.codes = codes
         self.words = words
-        #: Results of comparing a column with constants; None for a vector that is soon gone.
+        #: Results of comparing a column with constants; None for a short-lived vector.
         self.memo: dict[Any, Vector] | None = None
 
     def where(self, kind: int) -> Array:
@@ -145,7 +145,7 @@ def boolean(bools: Array) -> Vector:
 
 
 def settled(vector: Vector) -> Vector:
-    """`vector`, or the same told to be of one kind if that is what its rows are."""
+    """`vector`, marked as having one kind if all its rows do."""
     kinds = vector.kinds
     if kinds is None or not vector.size:
         return vector
@@ -224,7 +224,7 @@ def _put(out: Vector, name: str, piece: Piece, source: Any) -> None:
     elif piece.compact:
         target[np.flatnonzero(where)] = source
     elif target.itemsize == 1:
-        # Bits instead of a masked copy: twenty times faster, for there is no branch a row.
+        # Bits instead of a masked copy: twenty times faster, because there is no branch per row.
         bits = np.asarray(source, target.dtype).view(np.uint8)
         target.view(np.uint8)[:] |= bits & np.negative(where.view(np.int8)).view(np.uint8)
     else:
@@ -254,7 +254,7 @@ class _CodeBook:
         if self.words is words:
             return codes
         if self._index is None:
-            # A list of its own: that of the first vector belongs to a column.
+            # A copied list: that of the first vector belongs to a column.
             self.words = Dictionary(list(self.words.values))
             self._index = {value: code for code, value in enumerate(self.words.values) if value.__class__ is str}
         values, index = self.words.values, self._index

@@ -1,7 +1,7 @@
 """``roost cell``: the configuration of a Grid Engine cell, as text and in a pool.
 
-A cell is a directory as Grid Engine's own `save_sge_config.sh` writes it, a tar archive of one, or a file that
-`qconf -s…` printed. Nothing is decided here: the room `roost.gridengine` reads, checks and compares.
+A cell is a directory as written by Grid Engine's `save_sge_config.sh`, a tar archive of one, or a file with the output
+of `qconf -s…`. Nothing is decided here: the room `roost.gridengine` reads, checks and compares.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from roost.gridengine.references import settle_cell
 from roost.policy.lint.findings import Finding
 from roost.policy.lint.pages import page
 
-#: findings that `check` shows; --json has them all
+#: maximum number of findings that `check` shows; --json has them all
 FINDINGS_SHOWN_MAX = 200
 
 #: Commands about queue instances, and what they do.
 _OF_INSTANCES: Final = {
-    "disable": "let queue instances take no new jobs",
-    "enable": "let queue instances take jobs again",
-    "suspend": "suspend the jobs of queue instances, which take no new ones",
-    "resume": "let the jobs of queue instances go on",
+    "disable": "stop queue instances from accepting new jobs",
+    "enable": "let queue instances accept jobs again",
+    "suspend": "suspend the jobs of queue instances, which then accept no new ones",
+    "resume": "resume the jobs of queue instances",
 }
 
 
@@ -49,7 +49,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     checking.add_argument("--strict", action="store_true", help="count warnings as errors")
     checking.add_argument("--json", action="store_true", help="print one JSON document")
-    text = "list what turns the pool's cell, or OLD, into NEW; exit with status 1 if they differ"
+    text = "list the changes from the pool's cell, or OLD, to NEW; exit with status 1 if they differ"
     comparing = commands.add_parser(
         "diff", help=text, description=text, usage="%(prog)s [-h] [--home DIR] [--json] [OLD] NEW"
     )
@@ -65,10 +65,10 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def _add_pool_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     taking = commands.add_parser("import", help="import a cell, or one object of it, into the pool")
     taking.add_argument(
-        "path", metavar="PATH", help="directory, tar archive, or file that qconf -s… printed; - is standard input"
+        "path", metavar="PATH", help="directory, tar archive, or output of a qconf -s… command; - is standard input"
     )
-    taking.add_argument("--replace", action="store_true", help="replace the cell that the pool has")
-    making = commands.add_parser("apply", help="make the pool's cell the same as a directory")
+    taking.add_argument("--replace", action="store_true", help="replace the pool's present cell")
+    making = commands.add_parser("apply", help="change the pool's cell to match a directory")
     making.add_argument("path", metavar="DIR", help="directory or tar archive; - is standard input")
     making.add_argument("--plan", action="store_true", help="only show what would change")
     writing = commands.add_parser("export", help="write the pool's cell into a directory")
@@ -77,14 +77,14 @@ def _add_pool_commands(commands: argparse._SubParsersAction[argparse.ArgumentPar
     telling.add_argument(
         "-n", "--limit", type=int, default=20, metavar="N", help="at most N changes, newest first (default: 20)"
     )
-    text = "clear the error state (E) of queue instances: they take jobs again"
+    text = "clear the error state (E) of queue instances, so that they accept jobs again"
     clearing = commands.add_parser("clear", help=text, description=text)
     clearing.add_argument(
         "instances", nargs="+", metavar="INSTANCE", help="queue, queue@host or queue@@group; wildcards are allowed"
     )
-    text = "show what users have used of the pool's cell, as its share tree counts it"
+    text = "show the users' usage of the pool's cell, as its share tree counts it"
     using = commands.add_parser("usage", help=text, description=f"{text[0].upper()}{text[1:]}.")
-    text = "forget what users have used, as qconf -clearusage does"
+    text = "clear the users' usage, as qconf -clearusage does"
     forgetting = commands.add_parser("clear-usage", help=text, description=f"{text[0].upper()}{text[1:]}.")
     listing = commands.add_parser("queues", help="list the queue instances of the pool's cell, as qstat -f does")
     changing = []
@@ -98,7 +98,7 @@ def _add_pool_commands(commands: argparse._SubParsersAction[argparse.ArgumentPar
 
 
 def run(args: argparse.Namespace) -> int:
-    """Carry out a ``cell`` command; gives the exit status."""
+    """Carry out a ``cell`` command; return the exit status."""
     try:
         status: int = _COMMANDS[args.cell_command](args)
     except Unreadable as error:
@@ -158,7 +158,7 @@ def _counts(shown: list[Finding]) -> str:
 
 
 def _settled(files: Mapping[str, str]) -> Cell:
-    """The cell of files; a reference to what does not exist is left to `check`."""
+    """Parse the cell in files; references to missing objects are left to `check`."""
     return settle_cell(read_cell(files))[0]
 
 

@@ -1,4 +1,4 @@
-"""Reads the files of a cell from a directory, a tar archive, or a single file that `qconf -s…` printed."""
+"""Reading the files of a cell from a directory, a tar archive, or a single file with the output of `qconf -s…`."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from typing import BinaryIO, Final, NamedTuple
 
 from roost.gridengine.cell import NOT_OBJECTS, file_of
 
-#: bytes of one file of a cell, and of a program that a command names
+#: maximum size of one file of a cell, and of a program that a command names, bytes
 FILE_BYTES_MAX: Final = 16 * 2**20
 PROGRAM_BYTES_MAX: Final = 2**20
 FILES_MAX: Final = 100_000
 
 
 class Unreadable(Exception):
-    """A cell cannot be read from where it should be."""
+    """A cell cannot be read from the given source."""
 
 
 class CellFiles(NamedTuple):
-    """The files of a cell by name, and what stands before the names in messages."""
+    """The files of a cell by name, and the prefix of the names in messages."""
 
     files: Mapping[str, str]
     under: str
-    #: whether it is the whole cell, and not one object
+    #: whether it is the whole cell, rather than one object
     whole: bool = True
 
 
 def read_files(path: Path) -> CellFiles:
-    """The files of a directory, a tar archive or a single file; raise `Unreadable` or `Refused`."""
+    """Read the files of a directory, a tar archive or a single file; raises `Unreadable` or `Refused`."""
     try:
         if path.is_dir():
             return CellFiles(_directory(path), f"{path}/")
@@ -63,7 +63,7 @@ def _text(data: bytes, name: str) -> str:
 
 def _directory(path: Path) -> dict[str, str]:
     found: dict[str, str] = {}
-    # Names that begin with a dot are those of version control and of editors.
+    # Names that begin with a dot belong to version control and editors.
     for file in sorted(each for each in path.rglob("*") if each.is_file()):
         name = file.relative_to(path).as_posix()
         if not any(part.startswith(".") for part in Path(name).parts):
@@ -75,7 +75,7 @@ def _directory(path: Path) -> dict[str, str]:
 
 
 def _archive(data: bytes, name: str) -> dict[str, str]:
-    """The files of an archive, below the directory that they have in common, as `tar c DIR` makes it."""
+    """The files of an archive, below their common directory, as made by `tar c DIR`."""
     found: dict[str, str] = {}
     with tarfile.open(fileobj=io.BytesIO(data)) as archive:
         for member in archive:
@@ -90,11 +90,11 @@ def _archive(data: bytes, name: str) -> dict[str, str]:
 
 def _must_hold_objects(found: Mapping[str, str], name: str) -> None:
     if not set(found) - set(NOT_OBJECTS):
-        raise Unreadable(f"{name} holds no objects of a cell; give the directory that save_sge_config.sh wrote")
+        raise Unreadable(f"{name} contains no objects of a cell; name the directory that save_sge_config.sh wrote")
 
 
 def program(path: str) -> str | None:
-    """The text of a program that a cell names, if it is on this machine."""
+    """The text of a program that a cell names, if it exists on this machine."""
     try:
         file = Path(path)
         if not file.is_file() or file.stat().st_size > PROGRAM_BYTES_MAX:

@@ -1,7 +1,7 @@
-"""``roost cell import``, ``export``, ``apply``, ``log``, and ``diff`` with a pool: the cell that a pool keeps.
+"""``roost cell import``, ``export``, ``apply``, ``log``, and ``diff`` with a pool: the cell of a pool.
 
 Changes are shown before they are made. The request names the revision of the cell that was shown: if the cell has
-changed since, the pool changes nothing.
+changed since, nothing is changed.
 """
 
 from __future__ import annotations
@@ -39,17 +39,17 @@ from roost.wire.requests.cell import (
 from roost.wire.requests.central import QueueInstances
 from roost.wire.structs import data_of
 
-#: the file of a dump with the number of the last job
+#: the file of a dump with the last job number
 JOB_NUMBERS: Final = "jobseqnum"
 #: numbers of jobs are 32-bit integers
 LAST_JOB_MAX: Final = 2**31 - 2
-#: of the column of names, as qstat has it
+#: width of the column of names, as in qstat
 _NAME_WIDTH = 30
 
 
 @records.dataclass(frozen=True, slots=True, kw_only=True)
 class PoolCell:
-    """The cell of a pool as it was looked at."""
+    """The cell of a pool as it was read."""
 
     revision: int
     files: Mapping[str, str]
@@ -61,7 +61,7 @@ class PoolCell:
 
 
 def looked_at(pool: Pool) -> PoolCell:
-    """The cell of a pool."""
+    """Read the cell of a pool."""
     rows = pool.ask(ReadCell())
     return PoolCell(revision=rows[0].revision if rows else 0, files={row.name: row.text for row in rows})
 
@@ -72,13 +72,13 @@ def source(path: str) -> CellFiles:
 
 
 def configured(cell: Cell) -> Cell:
-    """A cell without what hosts reported to the system that wrote it."""
+    """A cell without load values that hosts reported to the system from which it comes."""
     hosts = {name: records.replace(host, load_values=(), processors=0) for name, host in cell.hosts.items()}
     return records.replace(cell, hosts=hosts)
 
 
 def wanted(given: CellFiles, present: PoolCell) -> Cell:
-    """The cell that files ask for: the whole one, or the present one with one object changed."""
+    """The target cell in files: a whole one, or the current one with one object changed."""
     if given.whole:
         return configured(read_cell(given.files))
     base = present.files or write_cell(new_cell())
@@ -92,19 +92,19 @@ def take(args: argparse.Namespace) -> int:
     def work(pool: Pool) -> int:
         present = looked_at(pool)
         if given.whole and present.files and not args.replace:
-            hint = "`roost cell apply` makes it the same as a directory, `--replace` replaces it"
+            hint = "`roost cell apply` changes it to match a directory, `--replace` replaces it"
             raise Unreadable(f"the pool already has a cell, revision {present.revision}; {hint}")
         last_job = _last_job(given)
         left_out = sorted(set(given.files) & set(NOT_OBJECTS) - {JOB_NUMBERS})
         if left_out and not args.json:
-            print(f"not part of a cell, and left out: {', '.join(left_out)}")
+            print(f"skipped, not part of a cell: {', '.join(left_out)}")
         return _change(pool, present, wanted(given, present), args, last_job)
 
     return with_pool(args, work)
 
 
 def _last_job(given: CellFiles) -> int:
-    """The last job number of the system that wrote a whole cell; 0 if it does not say."""
+    """The last job number of the system that wrote a whole cell; 0 if unknown."""
     text = given.files.get(JOB_NUMBERS, "").strip() if given.whole else ""
     if not text:
         return 0
@@ -122,7 +122,7 @@ def apply(args: argparse.Namespace) -> int:
 
 
 def _change(pool: Pool, present: PoolCell, cell: Cell, args: argparse.Namespace, last_job: int = 0) -> int:
-    """Show what changes, and have it changed."""
+    """Show the changes, and make them."""
     changed = replace(present.cell, cell)
     plan_only = getattr(args, "plan", False)
     if not args.json:
@@ -143,9 +143,9 @@ def _change(pool: Pool, present: PoolCell, cell: Cell, args: argparse.Namespace,
     elif revision != present.revision:
         print(f"the pool's cell has revision {revision}")
         if last_job:
-            print(f"new jobs have numbers above {last_job}")
+            print(f"new jobs are numbered above {last_job}")
     for each in not_carried_out(changed.cell):
-        print(f"roost cell: pools do not carry this out yet: {each}", file=sys.stderr)
+        print(f"roost cell: not yet supported by pools: {each}", file=sys.stderr)
     return 0
 
 
@@ -159,7 +159,7 @@ def export(args: argparse.Namespace) -> int:
     """Run ``export``."""
     present = with_pool(args, looked_at)
     if not present.files:
-        raise Unreadable("the pool has no cell; `roost cell import` gives it one")
+        raise Unreadable("the pool has no cell; import one with `roost cell import`")
     directory = Path(args.path)
     written = _write(directory, present.files)
     if args.json:
@@ -170,7 +170,7 @@ def export(args: argparse.Namespace) -> int:
 
 
 def _write(directory: Path, files: Mapping[str, str]) -> int:
-    """Write the files, and remove those of objects that are gone; gives how many differ from what was there."""
+    """Write the files, and remove those of objects that no longer exist; return how many changed."""
     there = read_files(directory).files if directory.is_dir() and any(directory.iterdir()) else {}
     strange = sorted(name for name in there if name not in NOT_OBJECTS and not _is_object(name, there[name]))
     if strange:
@@ -193,12 +193,12 @@ def _is_object(name: str, text: str) -> bool:
     try:
         return not text or file_of(text, name) == name
     except Refused:
-        # It is an object's that cannot be read, if its directory is one of a cell.
+        # Its object cannot be read, if its directory belongs to a cell.
         return "/" in name
 
 
 def difference_with_pool(args: argparse.Namespace) -> tuple[Change, ...]:
-    """What must change for the pool's cell to become that of a directory."""
+    """The changes that make the pool's cell equal to that of a directory."""
     given = source(args.before)
 
     def work(pool: Pool) -> tuple[Change, ...]:
@@ -238,7 +238,7 @@ def _change_of(told: CellChange) -> Change:
 
 
 def _by_state(state: str) -> tuple[str, str]:
-    """What `qmod` says of an instance that changed, and of one that was so before."""
+    """`qmod`'s messages for an instance that changed, and for one already in that state."""
     return (
         f'{{who}} changed state of "{{name}}" ({state})',
         f'Queue instance "{{name}}" is already in the specified state: {state}',
@@ -250,7 +250,7 @@ _STATES: Final[dict[InstanceChange, tuple[str, str]]] = {
     "enable": _by_state("enabled"),
     "suspend": _by_state("suspended"),
     "resume": _by_state("unsuspended"),
-    "clear": ("{name} takes jobs again", "{name} is not in the error state"),
+    "clear": ("{name} accepts jobs again", "{name} is not in the error state"),
 }
 
 
@@ -277,7 +277,7 @@ def _change_states(args: argparse.Namespace, action: InstanceChange, names: Sequ
 
 
 def _say_outcome(row: ChangedInstance, changed: str, already: str) -> None:
-    """What became of an instance."""
+    """Print the result for an instance."""
     user = pwd.getpwuid(os.getuid()).pw_name
     match row.outcome:
         case "changed":
@@ -299,7 +299,7 @@ def queues(args: argparse.Namespace) -> int:
             print_json([data_of(row) for row in rows])
             return 0
         if not rows:
-            print("the pool has no queue instances; `roost cell import` gives it a cell")
+            print("the pool has no queue instances; import a cell with `roost cell import`")
             return 0
         width = max(_NAME_WIDTH, *(len(row.name) for row in rows))
         print(f"{'queuename':<{width}} qtype used/tot. load_avg arch          states")
@@ -317,7 +317,7 @@ def queues(args: argparse.Namespace) -> int:
     return with_pool(args, work)
 
 
-#: What is used, in the order of `qstat -ext`, and how much room it has.
+#: The columns of usage, in the order of `qstat -ext`, and their widths.
 _USED: Final = {"cpu": 12, "mem": 12, "io": 12}
 
 
@@ -347,5 +347,5 @@ def clear_usage(args: argparse.Namespace) -> int:
     if args.json:
         print_json(data_of(done))
     else:
-        print(f"the usage of {done.accounts} account{'' if done.accounts == 1 else 's'} is forgotten")
+        print(f"the usage of {done.accounts} account{'' if done.accounts == 1 else 's'} was cleared")
     return 0

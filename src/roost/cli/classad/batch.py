@@ -1,15 +1,14 @@
 """``roost classad eval --jsonl``: the evaluator as a server on a pipe, for programs in other languages.
 
-A request is a line with a JSON object: ``expr`` (text in the new syntax) and, if wanted, ``my`` and
-``target`` (texts of ads, in any form). Each gets one line in answer, in order:
+A request is a line with a JSON object: ``expr`` (text in the new syntax) and, if wanted, ``my`` and ``target`` (texts
+of ads, in any form). Each is answered with one line, in order:
 
 * ``{"value": …, "type": …}``: the value as a literal in the new form, and the name of its type;
 * ``{"parse_error": {"message", "line", "column", "code", "hint", "in"}}``: ``in`` is expr, my or target;
 * ``{"error": {"message", "code"}}``: the line is not a request.
 
-A member ``id`` of the request comes back in the answer. What stands ready in the pipe is answered before
-the answers are flushed, so both a program that waits for each answer and one that sends thousands are
-served well.
+A member ``id`` of the request is echoed in the answer. All requests available in the pipe are answered before the
+answers are flushed, so both a program that waits for each answer and one that sends thousands are served well.
 """
 
 from __future__ import annotations
@@ -23,10 +22,10 @@ from roost.classad import ClassAd, ParseError, evaluate, parse_expression, type_
 from roost.classad.forms import parse_ad
 from roost.cli.classad.input import clean
 
-#: Bytes of one request; a longer line is answered with an error.
+#: Maximum size of one request, bytes; a longer line is answered with an error.
 REQUEST_BYTES_MAX: Final = 64 * 1024 * 1024
 
-#: Ads kept because the next request may bring the same text.
+#: Number of ads cached because the next request may contain the same text.
 _ADS_KEPT: Final = 256
 
 _CHUNK: Final = 256 * 1024
@@ -37,7 +36,7 @@ class RequestError(Exception):
 
 
 def serve(requests: IO[bytes], answers: IO[str]) -> None:
-    """Answer until end of input."""
+    """Answer requests until end of input."""
     ads: OrderedDict[str, ClassAd] = OrderedDict()
     for lines in _ready_lines(requests):
         answers.write("".join([f"{json.dumps(_answer(line, ads))}\n" for line in lines]))
@@ -45,7 +44,7 @@ def serve(requests: IO[bytes], answers: IO[str]) -> None:
 
 
 def _ready_lines(requests: IO[bytes]) -> Iterator[list[bytes]]:
-    """The whole lines that are there, again and again."""
+    """Yield the complete lines that are available, repeatedly."""
     read = getattr(requests, "read1", requests.read)
     parts: list[bytes] = []
     size = 0
@@ -55,7 +54,7 @@ def _ready_lines(requests: IO[bytes]) -> Iterator[list[bytes]]:
             yield b"".join([*parts, head]).split(b"\n")
             parts, size = [], 0
         size += len(tail)
-        # Of a line that is too long only so much is kept that it is seen to be.
+        # Only the beginning of an overlong line is kept, enough to detect that it is too long.
         if tail and size <= REQUEST_BYTES_MAX + _CHUNK:
             parts.append(tail)
     if parts:
@@ -63,7 +62,7 @@ def _ready_lines(requests: IO[bytes]) -> Iterator[list[bytes]]:
 
 
 def _answer(line: bytes, ads: OrderedDict[str, ClassAd]) -> dict[str, Any]:
-    """The answer to one line, whatever is in it."""
+    """The answer to one line, whatever it contains."""
     answer: dict[str, Any] = {}
     try:
         request = _request(line)
@@ -75,7 +74,7 @@ def _answer(line: bytes, ads: OrderedDict[str, ClassAd]) -> dict[str, Any]:
     except RecursionError:
         answer["error"] = {"message": "the request is nested too deeply", "code": "limit"}
     except Exception as error:
-        # The program at the other end must get its line, and the run goes on.
+        # The program at the other end must get its line, and the run continues.
         answer["error"] = {"message": f"{type(error).__name__}: {error}", "code": "internal"}
     return answer
 
@@ -88,7 +87,7 @@ def _request(line: bytes) -> dict[str, Any]:
     except json.JSONDecodeError as error:
         raise RequestError(f"the line is not JSON: {error.msg} at column {error.colno}") from None
     except (RecursionError, ValueError) as error:
-        raise RequestError(f"the line is not JSON that can be read: {error}") from None
+        raise RequestError(f"the line cannot be decoded as JSON: {error}") from None
     if not isinstance(request, dict):
         raise RequestError("the line is not a JSON object")
     if "expr" not in request:
@@ -138,7 +137,7 @@ def _ad(text: str | None, ads: OrderedDict[str, ClassAd]) -> ClassAd | None:
 
 
 def described(error: ParseError) -> dict[str, Any]:
-    """A parse error as JSON gives it."""
+    """A parse error as a JSON object."""
     place = error.place
     return {
         "message": error.message,

@@ -1,7 +1,7 @@
 """``roost classad``: evaluate, check, match, convert and explore ClassAd expressions and ads.
 
-Each subcommand is a function from the parsed arguments to an exit code; here they are declared, and the
-short ones written. Nothing about the language is decided here.
+Each subcommand is a function from the parsed arguments to an exit status; they are declared here, and the short ones
+implemented. Nothing about the language is decided here.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     for name, help_text, declare in (
         ("eval", "evaluate expressions", _declare_eval),
         ("parse", "check expressions and print them as they were parsed", _declare_parse),
-        ("match", "tell whether a job and machines accept each other", _declare_match),
+        ("match", "show whether a job and machines accept each other", _declare_match),
         ("convert", "convert ads from one text form to another", _declare_convert),
-        ("flatten", "compute what one ad decides in expressions", _declare_flatten),
-        ("refs", "list the attributes that expressions need", _declare_refs),
+        ("flatten", "simplify expressions with the values that one ad gives", _declare_flatten),
+        ("refs", "list the attributes that expressions refer to", _declare_refs),
         ("repl", "evaluate expressions interactively", _declare_repl),
     ):
         declare(commands.add_parser(name, help=help_text, description=help_text[0].upper() + help_text[1:] + "."))
 
 
 def run(args: argparse.Namespace) -> int:
-    """Carry out the command; the exit code. Raises what `terminal.guarded` handles."""
+    """Carry out the command; return the exit status. Raises what `terminal.guarded` handles."""
     command: Command = _COMMANDS[args.classad_command]
     return command(args)
 
@@ -54,11 +54,13 @@ def run(args: argparse.Namespace) -> int:
 def _expressions(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("expressions", nargs="*", metavar="EXPR", help=_EXPRESSION_HELP)
     parser.add_argument("-f", "--file", action="append", default=[], metavar="FILE", help="expressions, one per line")
-    parser.add_argument("--old", action="store_true", help='strings as in the old form: only \\" is an escape')
+    parser.add_argument(
+        "--old", action="store_true", help='parse strings in the old syntax, where only \\" is an escape'
+    )
 
 
 def _ads(parser: argparse.ArgumentParser, *, target: bool) -> None:
-    parser.add_argument("--my", metavar="AD", help=f"the ad to work in: {_AD_HELP}")
+    parser.add_argument("--my", metavar="AD", help=f"the ad to evaluate in: {_AD_HELP}")
     if target:
         parser.add_argument("--target", metavar="AD", help="the other ad of a match")
 
@@ -66,36 +68,43 @@ def _ads(parser: argparse.ArgumentParser, *, target: bool) -> None:
 def _declare_eval(parser: argparse.ArgumentParser) -> None:
     _expressions(parser)
     _ads(parser, target=True)
-    parser.add_argument("--trace", action="store_true", help="draw the value of each part under the expression")
+    parser.add_argument("--trace", action="store_true", help="show the value of each part under the expression")
     parser.add_argument("--check", action="store_true", help="exit 1 unless every value is true")
     parser.add_argument("--raw", action="store_true", help="print strings without quotes and escapes")
     parser.add_argument("--json", action="store_true", help="print a JSON object per line")
     parser.add_argument(
-        "--jsonl", action="store_true", help="answer requests from standard input, a JSON object per line"
+        "--jsonl", action="store_true", help="answer requests from standard input, one JSON object per line"
     )
 
 
 def _declare_parse(parser: argparse.ArgumentParser) -> None:
     _expressions(parser)
-    parser.add_argument("--pretty", action="store_true", help="lists and ads over several lines")
+    parser.add_argument("--pretty", action="store_true", help="spread lists and ads over several lines")
     parser.add_argument("--json", action="store_true", help="print a JSON object per line, also for errors")
 
 
 def _declare_match(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("job", metavar="AD", help=_AD_HELP)
     parser.add_argument("others", nargs="+", metavar="ADS", help="one or more ads each, given the same way")
-    parser.add_argument("--trace", action="store_true", help="draw both Requirements for each pair")
+    parser.add_argument("--trace", action="store_true", help="show the evaluation of both Requirements for each pair")
     parser.add_argument("--json", action="store_true", help="print a JSON object per line")
 
 
 def _declare_convert(parser: argparse.ArgumentParser) -> None:
     forms = [form.value for form in Form]
     parser.add_argument("files", nargs="*", metavar="ADS", help=f"ads, as files or texts; default {STDIN}")
-    parser.add_argument("--from", dest="source", choices=forms, help="the form they are in (default: detected)")
-    parser.add_argument("--to", choices=forms, default=Form.NEW.value, help="the form to write; default new")
-    parser.add_argument("--order", choices=[order.value for order in Order], default=Order.REFERENCE.value)
-    parser.add_argument("--delimiter", metavar="TEXT", help="beginning of the lines that end an ad in old form")
-    parser.add_argument("--lenient", action="store_true", help="a bad line in old form ends its ad, with a warning")
+    parser.add_argument("--from", dest="source", choices=forms, help="syntax of the input (default: detected)")
+    parser.add_argument("--to", choices=forms, default=Form.NEW.value, help="syntax of the output (default: new)")
+    parser.add_argument(
+        "--order",
+        choices=[order.value for order in Order],
+        default=Order.REFERENCE.value,
+        help="order of the attributes (default: %(default)s)",
+    )
+    parser.add_argument("--delimiter", metavar="TEXT", help="prefix of the lines that end an ad in the old syntax")
+    parser.add_argument(
+        "--lenient", action="store_true", help="end the ad at an invalid line in the old syntax, with a warning"
+    )
 
 
 def _declare_flatten(parser: argparse.ArgumentParser) -> None:
@@ -106,8 +115,8 @@ def _declare_flatten(parser: argparse.ArgumentParser) -> None:
 def _declare_refs(parser: argparse.ArgumentParser) -> None:
     _expressions(parser)
     _ads(parser, target=False)
-    parser.add_argument("--internal", action="store_true", help="only attributes that the ad has")
-    parser.add_argument("--external", action="store_true", help="only attributes that must come from elsewhere")
+    parser.add_argument("--internal", action="store_true", help="only attributes that the ad defines")
+    parser.add_argument("--external", action="store_true", help="only attributes that the ad does not define")
     parser.add_argument("--json", action="store_true", help="print a JSON object per line")
 
 
@@ -123,7 +132,7 @@ def _eval(args: argparse.Namespace) -> int:
         from roost.cli.classad.batch import serve
 
         if args.expressions or args.file:
-            raise CommandError("--jsonl reads its expressions from standard input; give none on the command line")
+            raise CommandError("--jsonl reads expressions from standard input; do not give any on the command line")
         serve(sys.stdin.buffer, sys.stdout)
         return Exit.OK
     target = one_ad(args.target, "--target")
@@ -284,7 +293,7 @@ def _warn_unfaithful(ad: ClassAd) -> None:
     from roost.classad.forms.old import unfaithful
 
     for name in unfaithful(ad):
-        complain(f"warning: the old form cannot hold {name} as it is: reading it back gives something else")
+        complain(f"warning: the old syntax cannot represent {name} exactly; reading it back gives a different value")
 
 
 def _repl(args: argparse.Namespace) -> int:

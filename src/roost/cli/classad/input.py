@@ -18,19 +18,19 @@ if TYPE_CHECKING:
 #: The name of standard input on the command line.
 STDIN: Final = "-"
 
-#: How an ad given on the command line itself begins.
+#: Prefixes of an ad given on the command line itself.
 _INLINE: Final = ("[", "{", "<")
 
 
 def ads_from(
     where: str, form: Form | None = None, *, strict: bool = True, delimiter: str | None = None
 ) -> Iterator[ClassAd]:
-    """The ads of a file, of ``-`` (standard input), or of a text that begins with a bracket or holds a ``=``.
+    """The ads of a file, of ``-`` (standard input), or of a text that begins with a bracket or contains a ``=``.
 
     Raises ParseError, OSError, CommandError.
     """
     if not where.strip():
-        raise CommandError("an empty text is given where a file or an ad is expected; [] is an ad without attributes")
+        raise CommandError("the argument is empty; give a file or an ad ([] is an ad without attributes)")
     if where.lstrip().startswith(_INLINE):
         yield from parse_ads(clean(where), form, delimiter=delimiter, strict=strict, warn=warn)
         return
@@ -46,7 +46,7 @@ def ads_from(
 
 
 def one_ad(where: str | None, what: str) -> ClassAd | None:
-    """The one ad that an option names; None without it."""
+    """The single ad that an option names; None without the option."""
     if where is None:
         return None
     ads = ads_from(where)
@@ -55,12 +55,12 @@ def one_ad(where: str | None, what: str) -> ClassAd | None:
         # An empty file is an ad without attributes.
         return ClassAd()
     if next(ads, None) is not None:
-        raise CommandError(f"{what}: {where} holds more than one ad; give one")
+        raise CommandError(f"{what}: {where} contains more than one ad; give only one")
     return ad
 
 
 def expressions_from(texts: list[str], files: list[str], *, old: bool = False) -> Iterator[Expr]:
-    """The expressions of the command line, or of files, or of standard input: there, one a line.
+    """The expressions of the command line, or of files, or of standard input, with one per line in the latter two.
 
     Lines that are blank or begin with ``#`` are skipped. Raises ParseError, OSError.
     """
@@ -71,7 +71,7 @@ def expressions_from(texts: list[str], files: list[str], *, old: bool = False) -
 
 
 def tried_expressions(texts: list[str], files: list[str], *, old: bool = False) -> Iterator[Expr | ParseError]:
-    """The same, with the mistake of each text that is not an expression in its place."""
+    """The same, with the error of each text that is not an expression in its place."""
     syntax = Syntax.OLD if old else Syntax.NEW
     for text in texts:
         try:
@@ -94,7 +94,7 @@ def lines_of(name: str) -> Iterator[str]:
 
 
 def _path(name: str) -> Path:
-    # Costs a fifth of the time in which a command without files is done.
+    # Otherwise it would take a fifth of the run time of a command without files.
     from pathlib import Path
 
     return Path(name)
@@ -116,14 +116,14 @@ def _line_expression(line: str, number: int, origin: str, syntax: Syntax) -> Exp
 
 
 def clean(text: str) -> str:
-    """`text` without characters that are not part of any text: halves of surrogate pairs."""
+    """`text` without characters that are not part of any text: unpaired surrogates."""
     if text.isascii():
         return text
     return "".join("\ufffd" if "\ud800" <= c < "\udc80" or "\udcff" < c <= "\udfff" else c for c in text)
 
 
 def warn(warning: ReadWarning) -> None:
-    """Show what was read, but perhaps not as it was meant."""
+    """Warn about input that was read, but perhaps not as intended."""
     complain(f"warning: {warning}")
 
 

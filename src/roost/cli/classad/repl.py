@@ -1,8 +1,7 @@
 """``roost classad repl``: type an expression, see its value.
 
-Lines come from the keyboard, with history and editing where the readline module is there, or from a pipe,
-then without prompts. ``Name = expression`` sets an attribute of the ad MY; lines that begin with a colon
-are commands.
+Lines come from the keyboard, with history and editing if the readline module is available, or from a pipe, then without
+prompts. ``Name = expression`` sets an attribute of the ad MY; lines that begin with a colon are commands.
 """
 
 from __future__ import annotations
@@ -25,17 +24,17 @@ EXPRESSION        its value, in the ads MY and TARGET
 Name = EXPRESSION set an attribute of MY
 :my [AD]          show MY, or take it from a file or a text such as '[ a = 1 ]'
 :target [AD]      likewise for TARGET; ':target none' removes it
-:trace on|off     draw the value of each part under the expression
-:refs EXPRESSION  the attributes it needs
-:flatten EXPRESSION  with everything computed that MY decides
-:load FILE        run the lines of a file as if they were typed
+:trace on|off     show the value of each part under the expression
+:refs EXPRESSION  the attributes that it refers to
+:flatten EXPRESSION  simplified with the values that MY gives
+:load FILE        run the lines of a file as if you had typed them
 :help             this
-:quit             end (or the end-of-file key)"""
+:quit             quit (or press Ctrl-D)"""
 
 _ASSIGNMENT: Final = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_]*)\s*=(?![=?!])(.*)", re.DOTALL)
 _PROMPT: Final = "classad> "
 _HISTORY_LINES_MAX: Final = 1000
-#: Files that may load each other.
+#: Maximum nesting depth of loaded files.
 _LOADS_MAX: Final = 8
 
 
@@ -62,7 +61,7 @@ class Repl:
         }
 
     def run(self) -> int:
-        """Until the end of input; `Exit.BAD` if lines from a pipe had mistakes."""
+        """Run until the end of input; return `Exit.BAD` if lines from a pipe had errors."""
         interactive = sys.stdin is not None and sys.stdin.isatty()
         for line in _typed_lines() if interactive else lines_of("-"):
             self.line(line)
@@ -72,7 +71,7 @@ class Repl:
         return Exit.BAD if self._failed and not interactive else Exit.OK
 
     def line(self, line: str) -> None:
-        """Carry out one line; mistakes are shown and the session goes on."""
+        """Carry out one line; errors are shown and the session continues."""
         text = clean(line).strip()
         if not text or text.startswith("#"):
             return
@@ -94,7 +93,7 @@ class Repl:
         word, _, rest = text.partition(" ")
         command = self._commands.get(word.lower())
         if command is None:
-            raise CommandError(f"there is no command :{word}; :help lists them")
+            raise CommandError(f"unknown command :{word}; :help lists the commands")
         command(rest.strip())
 
     def _value_or_assignment(self, text: str) -> None:
@@ -147,7 +146,7 @@ class Repl:
         if not name:
             raise CommandError("write :load FILE")
         if self._loads >= _LOADS_MAX:
-            raise CommandError(f"files load each other more than {_LOADS_MAX} deep")
+            raise CommandError(f"loaded files are nested more than {_LOADS_MAX} deep")
         self._loads += 1
         try:
             for line in lines_of(name):
@@ -162,7 +161,7 @@ class Repl:
 
 
 def _typed_lines() -> Iterator[str]:
-    """Lines from the keyboard, with history where there is readline."""
+    """Lines from the keyboard, with history if readline is available."""
     say("ClassAd expressions; :help shows the commands")
     with _history():
         while True:
@@ -179,7 +178,7 @@ def _typed_lines() -> Iterator[str]:
 
 @contextlib.contextmanager
 def _history() -> Iterator[None]:
-    """Load the lines of earlier sessions and keep those of this one; where neither works, go on without."""
+    """Load the lines of earlier sessions and save those of this one; if that fails, continue without."""
     try:
         import readline
     except ImportError:

@@ -1,4 +1,4 @@
-"""``python -m roost.cli.condor NAME …``: what the scripts of `roost shims condor` run."""
+"""``python -m roost.cli.condor NAME …``: what the scripts made by `roost shims condor` run."""
 
 from __future__ import annotations
 

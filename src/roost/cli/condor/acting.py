@@ -1,7 +1,7 @@
-"""What users do to jobs: ``condor_rm|hold|release|suspend|continue|vacate_job``.
+"""Users' actions on jobs: ``condor_rm|hold|release|suspend|continue|vacate_job``.
 
-Ids of jobs are one request with a line of output for each; every cluster, user and constraint is a request of its own,
-with one line. The exit status is 1 only where no job was acted on at all.
+All job ids together are one request with a line of output for each; every cluster, user and constraint is a separate
+request, with one line. The exit status is 1 only if no job was acted on at all.
 """
 
 from __future__ import annotations
@@ -10,76 +10,78 @@ import sys
 from collections import Counter
 from typing import Final, NamedTuple
 
-from roost.cli.condor.asking import PLACE_OPTIONS, Place
-from roost.cli.condor.choosing import Choice, job_id, owner
+from roost.cli.condor.asking import PLACE_OPTIONS, DaemonLocation
+from roost.cli.condor.choosing import JobSelection, job_id, owner
 from roost.cli.condor.errors import ToolError, UsageError
 from roost.cli.condor.options import Option, given
 from roost.cli.pool import Pool, Refused
 from roost.wire.requests import queue
 
 
-class Deed(NamedTuple):
-    """One of these commands, or a way of it."""
+class CondorAction(NamedTuple):
+    """One of these commands, or a variant of it."""
 
-    action: queue.Action
-    #: What the jobs have been.
+    queue_action: queue.Action
+    #: Past participle of the action.
     done: str
-    #: What could not be done to them.
+    #: Verb of the action, for failures.
     verb: str
-    #: What a job is that it cannot be done to, and one to which it has been done.
+    #: The state in which a job cannot be acted on, and the state after the action.
     wrong: str
     already: str = ""
-    #: The JobStatus that makes it `already`.
+    #: The JobStatus for which `already` applies.
     already_status: int = 0
 
 
-DEEDS: Final = {
-    "condor_rm": Deed("remove", "marked for removal", "remove", "not in a state to be removed",
+CONDOR_ACTIONS: Final = {
+    "condor_rm": CondorAction("remove", "marked for removal", "remove", "not in a state to be removed",
                       "already marked for removal", 3),
-    "condor_hold": Deed("hold", "held", "hold", "not in a state to be held", "already held", 5),
-    "condor_release": Deed("release", "released", "release", "not held to be released"),
-    "condor_suspend": Deed("suspend", "suspended", "suspend", "not running to be suspended", "already suspended", 7),
-    "condor_continue": Deed("continue", "continued", "continue", "not running to be continued", "already running", 2),
-    "condor_vacate_job": Deed("vacate", "vacated", "vacate", "not running to be vacated"),
+    "condor_hold": CondorAction("hold", "held", "hold", "not in a state to be held", "already held", 5),
+    "condor_release": CondorAction("release", "released", "release", "not held to be released"),
+    "condor_suspend": CondorAction("suspend", "suspended", "suspend", "not running to be suspended",
+                                     "already suspended", 7),
+    "condor_continue": CondorAction("continue", "continued", "continue", "not running to be continued",
+                                     "already running", 2),
+    "condor_vacate_job": CondorAction("vacate", "vacated", "vacate", "not running to be vacated"),
 }  # fmt: skip
-_REMOVE_X: Final = Deed("remove-x", "removed locally (remote state unknown)", "remove",
+_REMOVE_X: Final = CondorAction("remove-x", "removed locally (remote state unknown)", "remove",
                         "not in `X' state to be forcibly removed")  # fmt: skip
-_VACATE_FAST: Final = Deed("vacate-fast", "fast-vacated", "fast-vacate", "not running to be fast-vacated")
+_VACATE_FAST: Final = CondorAction("vacate-fast", "fast-vacated", "fast-vacate", "not running to be fast-vacated")
 _REMOVED: Final = 3
 _HELD: Final = 5
 
 OPTIONS: Final = (
-    Option("constraint", "jobs for which this is true", takes="EXPR", least=1),
+    Option("constraint", "only jobs for which EXPR is true", takes="EXPR", least=1),
     Option("all", "all jobs that you may act on", least=1),
-    Option("held", "of the jobs that are named, those on hold; alone, all jobs on hold", least=2),
+    Option("held", "act only on held jobs; alone, on all held jobs", least=2),
     Option("hold", "the same", least=4),
     *PLACE_OPTIONS,
-    Option("reason", "the reason, kept with the job and in its log", takes="TEXT", least=1),
-    Option("subcode", "subcode kept with the hold reason", takes="N", least=1),
-    Option("forcex", "condor_rm: drop jobs that are being removed from the queue at once", least=3),
-    Option("fast", "condor_vacate_job: kill at once, without time to end by themselves", least=3),
-    Option("graceful", "accepted: this is always so", least=1),
-    Option("totals", "print the number of jobs acted on, not their ids", least=1),
-    Option("long", "print what became of each job as an ad", least=1),
-    Option("addr", "accepted, without effect", takes="ADDRESS", least=2),
-    Option("debug", "accepted, without effect", least=1),
+    Option("reason", "reason, recorded in the job's ad and its event log", takes="TEXT", least=1),
+    Option("subcode", "subcode, recorded with the hold reason", takes="N", least=1),
+    Option("forcex", "condor_rm: delete jobs that are being removed from the queue at once", least=3),
+    Option("fast", "condor_vacate_job: kill at once, without a vacate time", least=3),
+    Option("graceful", "accepted; this is always the case", least=1),
+    Option("totals", "print the number of jobs acted on instead of their ids", least=1),
+    Option("long", "print the result for each job as an ad", least=1),
+    Option("addr", "accepted, has no effect", takes="ADDRESS", least=2),
+    Option("debug", "accepted, has no effect", least=1),
 )
 
 
 class _Part(NamedTuple):
-    """Jobs that are meant by one argument, or by all that are ids of jobs."""
+    """The jobs of one argument, or of all arguments that are job ids."""
 
-    choice: Choice
-    #: "jobs in cluster 5", as the words have it; "" for ids of jobs.
+    choice: JobSelection
+    #: "jobs in cluster 5", in messages; "" for job ids.
     called: str = ""
 
 
 class _Order:
-    """What the command line says."""
+    """The parsed command line."""
 
     def __init__(self, name: str, arguments: list[str]) -> None:
-        self.place = Place()
-        self.deed = DEEDS[name]
+        self.place = DaemonLocation()
+        self.action = CONDOR_ACTIONS[name]
         self.reason = f"via {name}"
         self.subcode: int | None = None
         self.flags: set[str] = set()
@@ -97,43 +99,45 @@ class _Order:
             else:
                 self.flags.add(option.name)
         if "forcex" in self.flags and name == "condor_rm":
-            self.deed = _REMOVE_X
+            self.action = _REMOVE_X
             if self.flags & {"held", "hold"}:
-                raise UsageError("-forcex is for jobs that are being removed, -held for jobs on hold: give one of them")
+                raise UsageError(
+                    "-forcex applies to jobs that are being removed and -held to held jobs; give only one of them"
+                )
         if "fast" in self.flags and name == "condor_vacate_job":
-            self.deed = _VACATE_FAST
+            self.action = _VACATE_FAST
 
     def _chosen(self, kind: str, word: str) -> None:
         if kind == "constraint":
-            self._parts.append(_Part(Choice(constraint=word), f"jobs matching constraint ({word})"))
+            self._parts.append(_Part(JobSelection(constraint=word), f"jobs matching constraint ({word})"))
         elif kind == "all":
-            self._parts.append(_Part(Choice(), "jobs"))
+            self._parts.append(_Part(JobSelection(), "jobs"))
         elif (job := job_id(word)) is None:
             if not word[:1].isalpha() and not word.startswith("_"):
                 raise UsageError(f'Invalid cluster # from "{word}".')
-            self._parts.append(_Part(Choice(owners=(owner(word),)), f'jobs of user "{word}"'))
+            self._parts.append(_Part(JobSelection(owners=(owner(word),)), f'jobs of user "{word}"'))
         elif "." in job:
             self._ids.append(job)
         else:
-            self._parts.append(_Part(Choice(jobs=(job,)), f"jobs in cluster {job}"))
+            self._parts.append(_Part(JobSelection(jobs=(job,)), f"jobs in cluster {job}"))
 
     @property
     def status(self) -> int:
-        """The JobStatus of the jobs that are meant; 0 for any."""
-        if self.deed is _REMOVE_X:
+        """The JobStatus of the selected jobs; 0 for any."""
+        if self.action is _REMOVE_X:
             return _REMOVED
         return _HELD if self.flags & {"held", "hold"} else 0
 
     @property
     def parts(self) -> list[_Part]:
         """All requests, ids of jobs first."""
-        ids = [_Part(Choice(jobs=tuple(dict.fromkeys(self._ids))))] if self._ids else []
+        ids = [_Part(JobSelection(jobs=tuple(dict.fromkeys(self._ids))))] if self._ids else []
         found = [*ids, *self._parts]
         if not self.flags & {"held", "hold"}:
             return found
-        # The option narrows what else is named: it never adds jobs to it.
+        # The option narrows what else is named: it never adds jobs.
         return [each._replace(called=each.called and f"held {each.called}") for each in found] or [
-            _Part(Choice(), "held jobs")
+            _Part(JobSelection(), "held jobs")
         ]
 
 
@@ -150,7 +154,7 @@ def run(name: str, arguments: list[str]) -> int:
     if not order.parts:
         raise UsageError(
             f"You did not specify any jobs\nUsage: {name} [options] [constraints]\n"
-            "constraints are ids of jobs (12.0) or clusters (12), users, -constraint EXPR, or -all"
+            "constraints are job ids (12.0), clusters (12), users, -constraint EXPR, or -all"
         )
     counts: Counter[str] = Counter()
     order.place.ask(lambda pool: [counts.update(_act(order, part, pool)) for part in order.parts])
@@ -160,7 +164,7 @@ def run(name: str, arguments: list[str]) -> int:
 
 
 def _act(order: _Order, part: _Part, pool: Pool) -> dict[str, int]:
-    """Act upon the jobs of a part and tell what became of them; how many of each result."""
+    """Act on the jobs of a part and print the results; return the number of each result."""
     choice = part.choice
     if order.status and part.called:
         choice = choice.but(f"JobStatus == {order.status}")
@@ -180,16 +184,18 @@ def _act(order: _Order, part: _Part, pool: Pool) -> dict[str, int]:
     return dict(counts)
 
 
-def _asked(pool: Pool, order: _Order, choice: Choice) -> queue.ActedUpon:
+def _asked(pool: Pool, order: _Order, choice: JobSelection) -> queue.ActedUpon:
     attributes = None if order.subcode is None else {"HoldReasonSubCode": order.subcode}
     reason = f"{order.reason} (by user {pool.user})"
     try:
-        return pool.ask(queue.Act(action=order.deed.action, reason=reason, attributes=attributes, **choice.asked()))
+        return pool.ask(
+            queue.Act(action=order.action.queue_action, reason=reason, attributes=attributes, **choice.asked())
+        )
     except Refused as refused:
         raise ToolError(f"Error: {refused}") from None
 
 
-def _only(pool: Pool, choice: Choice, status: int) -> Choice:
+def _only(pool: Pool, choice: JobSelection, status: int) -> JobSelection:
     """Those of some jobs that have a status, or do not exist at all."""
     statuses = _statuses(pool, choice.jobs)
     return choice._replace(jobs=tuple(job for job in choice.jobs if statuses.get(job, status) == status))
@@ -205,44 +211,44 @@ def _statuses(pool: Pool, jobs: tuple[str, ...]) -> dict[str, int]:
 
 def _tell_jobs(order: _Order, part: _Part, refused: dict[str, str], pool: Pool) -> None:
     statuses: dict[str, int] = {}
-    if order.deed.already and "bad-status" in refused.values():
+    if order.action.already and "bad-status" in refused.values():
         statuses = _statuses(pool, tuple(refused))
     for job in part.choice.jobs:
         if job not in refused:
-            sys.stdout.write(f"Job {job} {order.deed.done}\n")
+            sys.stdout.write(f"Job {job} {order.action.done}\n")
         else:
             sys.stdout.flush()
-            sys.stderr.write(f"{_why(order.deed, job, refused[job], statuses.get(job, 0))}\n")
+            sys.stderr.write(f"{_why(order.action, job, refused[job], statuses.get(job, 0))}\n")
 
 
-def _why(deed: Deed, job: str, code: str, status: int) -> str:
+def _why(action: CondorAction, job: str, code: str, status: int) -> str:
     match code:
         case "not-found":
             return f"Job {job} not found"
         case "permission-denied":
-            return f"Permission denied to {deed.verb} job {job}"
+            return f"Permission denied to {action.verb} job {job}"
         case "released-too-often":
             return f"Job {job} cannot be released again, has reached SYSTEM_PERIODIC_RELEASES limit"
         case "already-done":
-            return f"Job {job} {deed.already or deed.wrong}"
-        case _ if status and status == deed.already_status:
-            return f"Job {job} {deed.already}"
-    return f"Job {job} {deed.wrong}"
+            return f"Job {job} {action.already or action.wrong}"
+        case _ if status and status == action.already_status:
+            return f"Job {job} {action.already}"
+    return f"Job {job} {action.wrong}"
 
 
 def _tell_part(order: _Order, part: _Part, counts: Counter[str], pool: Pool) -> dict[str, int]:
-    """Tell what became of jobs that are told as one; {"empty": 1} where the queue has no jobs at all."""
+    """Print the result of jobs that are reported together; {"empty": 1} if the queue has no jobs at all."""
     if counts["ok"]:
         if "totals" not in order.flags:
-            sys.stdout.write(f"All {part.called} have been {order.deed.done}\n")
+            sys.stdout.write(f"All {part.called} have been {order.action.done}\n")
         return {}
     sys.stdout.flush()
     if not pool.ask(queue.Query(projection=("ClusterId",), limit=1)):
         sys.stderr.write("There are no jobs in the queue\n")
         return {"empty": 1}
     if counts["permission-denied"]:
-        sys.stderr.write(f"Permission denied to {order.deed.verb} {counts['permission-denied']} job(s)\n")
-    sys.stderr.write(f"Couldn't find/{order.deed.verb} all {part.called}\n")
+        sys.stderr.write(f"Permission denied to {order.action.verb} {counts['permission-denied']} job(s)\n")
+    sys.stderr.write(f"Couldn't find/{order.action.verb} all {part.called}\n")
     return {}
 
 
@@ -250,7 +256,7 @@ _COUNTED: Final = {
     "ok": "Succeeded", "failed": "Failed", "not-found": "Not Found", "bad-status": "Bad Status",
     "already-done": "Already Done", "permission-denied": "Permission Denied",
 }  # fmt: skip
-#: Result to the number that the ads of ``-long`` have for it.
+#: Result to its number in the ads of ``-long``.
 _NUMBERS: Final = {"ok": 1, "not-found": 2, "bad-status": 3, "already-done": 4, "permission-denied": 5}
 
 
@@ -259,8 +265,8 @@ def _totals(counts: Counter[str]) -> None:
 
 
 def _long(order: _Order, part: _Part, refused: dict[str, str], counts: Counter[str]) -> None:
-    """An ad of results: one line per job where jobs were named, and the sums."""
-    lines = [f'JobAction = "{order.deed.action}"', f"ActionResult = {1 if counts['ok'] else 0}"]
+    """An ad of results: one line per job if jobs were named, and the sums."""
+    lines = [f'JobAction = "{order.action.queue_action}"', f"ActionResult = {1 if counts['ok'] else 0}"]
     for job in part.choice.jobs:
         if "." in job:
             cluster, _, proc = job.partition(".")

@@ -8,23 +8,23 @@ from __future__ import annotations
 import sys
 from typing import Any, Final
 
-from roost.cli.condor.asking import Place
+from roost.cli.condor.asking import DaemonLocation
 from roost.cli.condor.errors import ToolError, UsageError
 from roost.cli.condor.options import Option, given
 from roost.cli.condor.printing.chosen import rows_of_file
-from roost.cli.condor.printing.rows import Row
+from roost.cli.condor.printing.rows import AdRow
 from roost.cli.pool import Pool, Refused
 from roost.wire.requests import central
 
 OPTIONS: Final = (
     Option("pool", "the pool", takes="HOST", least=1),
-    Option("multiple", "the file has several ads, separated by empty lines", least=1),
-    Option("tcp", "accepted: this is always so", least=1),
-    Option("udp", "accepted, without effect", least=1),
-    Option("with_ack", "accepted: this is always so", least=1),
-    Option("debug", "accepted, without effect", least=1),
+    Option("multiple", "the file contains several ads, separated by empty lines", least=1),
+    Option("tcp", "accepted; this is always the case", least=1),
+    Option("udp", "accepted, has no effect", least=1),
+    Option("with_ack", "accepted; this is always the case", least=1),
+    Option("debug", "accepted, has no effect", least=1),
 )
-#: Command to the MyType of ads that have none; "" where the ad has to say it.
+#: Command to the MyType of ads that have none; "" if the ad must set it.
 _TYPES: Final = {
     "UPDATE_AD_GENERIC": "Generic", "UPDATE_STARTD_AD": "Machine", "UPDATE_SCHEDD_AD": "Scheduler",
     "UPDATE_MASTER_AD": "DaemonMaster", "UPDATE_SUBMITTOR_AD": "Submitter", "UPDATE_COLLECTOR_AD": "Collector",
@@ -36,7 +36,7 @@ _TYPES: Final = {
 
 def run(name: str, arguments: list[str]) -> int:
     """Run ``condor_advertise``."""
-    place, words, flags = Place(), [], set()
+    place, words, flags = DaemonLocation(), [], set()
     for option in given(arguments, OPTIONS):
         if option.name == "":
             words.append(option.value)
@@ -48,19 +48,21 @@ def run(name: str, arguments: list[str]) -> int:
         raise UsageError("Usage: condor_advertise [options] UPDATE-COMMAND [FILE]")
     command = words[0].upper()
     if command not in _TYPES and not command.startswith("INVALIDATE_"):
-        raise UsageError(f"Unknown command name {words[0]}: known are {', '.join(_TYPES)} and INVALIDATE_ADS_GENERIC")
+        raise UsageError(
+            f"Unknown command name {words[0]}; the commands are {', '.join(_TYPES)} and INVALIDATE_ADS_GENERIC"
+        )
     rows = list(rows_of_file(words[1] if len(words) == 2 else "-"))
     if not rows:
-        raise ToolError("Error: there is no ad to send")
+        raise ToolError("Error: the input contains no ads")
     if len(rows) > 1 and "multiple" not in flags:
-        raise ToolError(f"Error: the input has {len(rows)} ads: give -multiple to send all of them")
+        raise ToolError(f"Error: the input contains {len(rows)} ads; use -multiple to send all of them")
     try:
         return place.ask(lambda pool: _send(pool, command, rows), lost="Error: couldn't locate the collector")
     except Refused as refused:
         raise ToolError(f"ERROR: failed to send classad to collector: {refused}") from None
 
 
-def _send(pool: Pool, command: str, rows: list[Row]) -> int:
+def _send(pool: Pool, command: str, rows: list[AdRow]) -> int:
     done = 0
     for row in rows:
         if command.startswith("INVALIDATE_"):
@@ -71,14 +73,14 @@ def _send(pool: Pool, command: str, rows: list[Row]) -> int:
     return 0 if done == len(rows) else 1
 
 
-def _told(row: Row, kind: str) -> dict[str, Any]:
+def _told(row: AdRow, kind: str) -> dict[str, Any]:
     if not row.text("Name"):
         raise ToolError('Error: the ad has no Name: add a line Name = "…"')
     return {**({} if row.text("MyType") else {"MyType": kind}), **row.data}
 
 
-def _invalidate(pool: Pool, row: Row, command: str) -> int:
-    """Take out the ads that an ad's Requirements choose, or the one of its Name."""
+def _invalidate(pool: Pool, row: AdRow, command: str) -> int:
+    """Withdraw the ads selected by an ad's Requirements, or the one with its Name."""
     kind = row.text("TargetType") or row.text("MyType")
     kind = "" if kind in ("Any", "Query") else kind or {"INVALIDATE_ADS_GENERIC": ""}.get(command, "")
     names = [row.text("Name")] if row.text("Name") else []

@@ -1,7 +1,7 @@
-"""The pool behind these commands: found as `roost`'s own commands find it, refused in HTCondor's words.
+"""The pool behind these commands: found like by `roost`'s own commands, with errors in HTCondor's words.
 
-A Roost pool is found by its state directory (ROOST_HOME). ``-pool`` and ``-name`` are understood as far as they name
-that pool and its queue or machine; another name is refused, never ignored.
+A Roost pool is found by its state directory (ROOST_HOME). ``-pool`` and ``-name`` are accepted if they name that pool
+and its queue or machine; any other name is refused, never ignored.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-#: Options by which a command's pool and daemon are named.
+#: Options that name a command's pool and daemon.
 PLACE_OPTIONS: Final = (
-    Option("name", "the queue to ask, by its name", takes="NAME", least=1),
-    Option("pool", "the pool to ask, by its name or its central manager", takes="HOST", least=1),
+    Option("name", "query the queue with this name", takes="NAME", least=1),
+    Option("pool", "query this pool, named by its name or its central manager", takes="HOST", least=1),
 )
 
 
-class Place:
-    """Which pool and which daemon of it a command is to ask."""
+class DaemonLocation:
+    """Which pool and which of its daemons a command uses."""
 
     def __init__(self) -> None:
         self.pool = ""
         self.name = ""
 
     def take(self, option: Given) -> bool:
-        """Note an option of `PLACE_OPTIONS`; whether it was one."""
+        """Note an option of `PLACE_OPTIONS`; return whether it was one."""
         if option.name == "pool":
             self.pool = option.value
         elif option.name == "name":
@@ -46,7 +46,7 @@ class Place:
         return True
 
     def ask(self, work: Callable[[Pool], T], *, lost: str = "Error: Can't find address of local schedd") -> T:
-        """Do something with the pool. Raises ToolError, which begins with `lost` where no pool is found."""
+        """Run a function with the pool. Raises ToolError, which begins with `lost` if no pool is found."""
         context = connected(Home.find(None))
         try:
             pool = context.__enter__()
@@ -63,7 +63,7 @@ class Place:
             context.__exit__(None, None, None)
 
     def check_files(self) -> None:
-        """Raise ToolError if a name is given that is not this pool's, for a command that reads its files alone."""
+        """Raise ToolError if a name is given that is not this pool's, for a command that only reads its files."""
         if not (self.pool or self.name):
             return
         home = Home.find(None)
@@ -76,14 +76,15 @@ class Place:
         if self.pool and not is_pool(self.pool, contact):
             raise ToolError(
                 f"Error: Couldn't contact the condor_collector on {self.pool}.\n"
-                f"This command asks the pool {contact['pool']!r} in {home.path}; another pool is chosen by ROOST_HOME."
+                f"This command queries the pool {contact['pool']!r} in {home.path}; use ROOST_HOME to select "
+                "another pool."
             )
         if self.name and not is_called(self.name, str(contact["schedd"])):
             raise ToolError(f"Error: Collector has no record of schedd/submitter {self.name}")
 
 
 def config(subsystem: str = "TOOL") -> Config:
-    """The configuration of the pool as a daemon of that name reads it; of HTCondor's places where there is no pool."""
+    """The configuration of the pool as a daemon with that name reads it; without a pool, from HTCondor's locations."""
     from roost.runtime.queue.descriptions import config_for_tools
 
     home = Home.find(None)

@@ -1,4 +1,6 @@
-"""``condor_check_config``: what is wrong or suspicious in the configuration, by Roost's own check and linter."""
+"""``condor_check_config``: errors and suspicious settings in the configuration, found by Roost's own check and
+linter.
+"""
 
 from __future__ import annotations
 

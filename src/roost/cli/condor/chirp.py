@@ -1,4 +1,4 @@
-"""``condor_chirp``: what a running job asks of the queue that it came from, as a command."""
+"""``condor_chirp``: a running job's requests to its queue, as a command."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, Final
 from roost.cli.condor.chirp_client import ChirpError, HTChirp
 from roost.cli.condor.errors import ToolError, UsageError
 
-#: Command to the number of its arguments, least and most.
+#: Command to the minimum and maximum number of its arguments.
 COUNTS: Final = {
     "access": (2, 2), "chmod": (2, 2), "chown": (3, 3), "fetch": (2, 2), "get_job_attr": (1, 1),
     "get_job_attr_delayed": (1, 1), "getdir": (1, 1), "lchown": (3, 3), "link": (2, 2), "lstat": (1, 1), "put": (2, 2),
@@ -19,7 +19,7 @@ COUNTS: Final = {
     "set_job_attr_delayed": (2, 2), "stat": (1, 1), "statfs": (1, 1), "truncate": (2, 2), "ulog": (1, 1),
     "utime": (3, 3), "whoami": (0, 0), "whoareyou": (1, 1), "write": (2, 3),
 }  # fmt: skip
-#: Option to the number of its values, and the commands that have it.
+#: Option to the number of its values, and the commands that accept it.
 _OPTIONS: Final = {
     "-mode": (1, ("put",)), "-perm": (1, ("put",)), "-offset": (1, ("read", "write")),
     "-stride": (2, ("read", "write")), "-r": (0, ("rmdir",)), "-l": (0, ("getdir",)), "-s": (0, ("link",)),
@@ -72,7 +72,7 @@ def arguments_of(command: str, arguments: list[str]) -> tuple[list[Any], dict[st
 
 
 def carry_out(line: HTChirp, command: str, words: list[Any], options: dict[str, list[str]]) -> Any:
-    """Ask the queue; what came of it."""
+    """Make the request to the queue; return the result."""
     part: dict[str, int] = {"offset": int(options["-offset"][0])} if "-offset" in options else {}
     if "-stride" in options:
         stride, skip = map(int, options["-stride"])

@@ -1,6 +1,6 @@
-"""The job's end of chirp: `HTChirp` speaks to the queue of the job that runs it, as HTCondor's module does.
+"""The job's end of chirp: `HTChirp` makes requests to the queue of the job that runs it, like HTCondor's module.
 
-It needs nothing but the file that ``_CONDOR_CHIRP_CONFIG`` names, which a job has that says `want_io_proxy = true`.
+It needs only the file that ``_CONDOR_CHIRP_CONFIG`` names, which a job with `want_io_proxy = true` has.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, ClassVar, Final, Self
 
-#: Where a job finds the line, unless the environment says it.
+#: The default location of that file.
 _CONFIG: Final = ".chirp.config"
 _ALL_BITS: Final = 0o777
 _STAT: Final = (
@@ -96,14 +96,14 @@ class HTChirp:
         return self._socket is not None
 
     def connect(self, auth_method: str | None = None) -> None:
-        """Connect anew. Raises NotAuthenticated, OSError."""
+        """Connect again. Raises NotAuthenticated, OSError."""
         self.disconnect()
         self._socket = socket.create_connection((self.host, self.port), self.timeout)
         self._file = self._socket.makefile("rwb")
         self._number("cookie", self.cookie or "")
 
     def disconnect(self) -> None:
-        """Leave."""
+        """Disconnect."""
         for each in (self._file, self._socket):
             if each is not None:
                 each.close()
@@ -154,11 +154,11 @@ class HTChirp:
         self._number("set_job_attr", job_attribute, attribute_value)
 
     def get_job_attr_delayed(self, job_attribute: str) -> str:
-        """As `get_job_attr`."""
+        """The same as `get_job_attr`."""
         return os.fsdecode(self._bytes("get_job_attr_delayed", job_attribute))
 
     def set_job_attr_delayed(self, job_attribute: str, attribute_value: str) -> None:
-        """As `set_job_attr`, at once, too."""
+        """The same as `set_job_attr`, also without delay."""
         self._number("set_job_attr_delayed", job_attribute, attribute_value)
 
     def ulog(self, text: str) -> None:
@@ -176,24 +176,24 @@ class HTChirp:
     # -- whole files ---------------------------------------------------------------------------------
 
     def fetch(self, remote_file: str, local_file: str) -> int:
-        """Bring a file from where the job was submitted; how many bytes it has."""
+        """Fetch a file from where the job was submitted; return its size, bytes."""
         return self.getfile(remote_file, local_file)
 
     def getfile(self, remote_file: str, local_file: str) -> int:
-        """As `fetch`."""
+        """The same as `fetch`."""
         data = self._bytes("getfile", remote_file)
         return Path(local_file).write_bytes(data)
 
     def put(
         self, local_file: str, remote_file: str, flags: Iterable[str] | None = "wct", mode: int | None = None
     ) -> int:
-        """Send a file to where the job was submitted; how many bytes it has."""
+        """Send a file to where the job was submitted; return its size, bytes."""
         if flags is None or set(flags) == set("wct"):
             return self.putfile(local_file, remote_file, mode)
         return self.write(Path(local_file).read_bytes(), remote_file, flags, mode)
 
     def putfile(self, local_file: str, remote_file: str, mode: int | None = None) -> int:
-        """As `put`, in place of what was there."""
+        """The same as `put`, replacing an existing file."""
         data = Path(local_file).read_bytes()
         self._number("putfile", remote_file, _ALL_BITS if mode is None else mode, len(data))
         self._file.write(data)
@@ -208,7 +208,7 @@ class HTChirp:
         stride_length: int | None = None,
         stride_skip: int | None = None,
     ) -> bytes:
-        """A part of a file: `stride_length` bytes of every `stride_skip`, if these are given."""
+        """Part of a file: `stride_length` bytes of every `stride_skip`, if these are given."""
         number = self._open(remote_path, "r", None)
         try:
             more = _part(offset, stride_length, stride_skip)
@@ -227,7 +227,7 @@ class HTChirp:
         stride_length: int | None = None,
         stride_skip: int | None = None,
     ) -> int:
-        """Write into a file; how many bytes it were. Flags are letters of ``rwatcx``."""
+        """Write to a file; return the number of bytes. Flags are letters of ``rwatcx``."""
         letters = "".join(sorted(set("w" if flags is None else flags)))
         if "w" not in letters:
             raise ValueError(f"'w' is not included in flags '{letters}'")
@@ -260,7 +260,7 @@ class HTChirp:
         self._number("unlink", remote_file)
 
     def rename(self, old_path: str, new_path: str) -> None:
-        """Give a file another name."""
+        """Rename a file."""
         self._number("rename", old_path, new_path)
 
     def mkdir(self, remote_path: str, mode: int | None = None) -> None:
@@ -268,11 +268,11 @@ class HTChirp:
         self._number("mkdir", remote_path, _ALL_BITS if mode is None else mode)
 
     def rmdir(self, remote_path: str, recursive: bool = False) -> None:
-        """Remove a directory; with `recursive` all that is in it, too."""
+        """Remove a directory; with `recursive`, including its contents."""
         self._number("rmall" if recursive else "rmdir", remote_path)
 
     def rmall(self, remote_path: str) -> None:
-        """Remove a directory with all that is in it."""
+        """Remove a directory with its contents."""
         self.rmdir(remote_path, recursive=True)
 
     def link(self, old_path: str, new_path: str, symbolic: bool = False) -> None:
@@ -284,35 +284,35 @@ class HTChirp:
         self.link(old_path, new_path, symbolic=True)
 
     def readlink(self, remote_path: str) -> bytes:
-        """Where a symbolic link leads."""
+        """The target of a symbolic link."""
         return self._bytes("readlink", remote_path, 5120)
 
     def getdir(self, remote_path: str, stat_dict: bool = False) -> list[str] | dict[str, dict[str, int]]:
-        """The names in a directory; with `stat_dict` each with its numbers."""
+        """The names in a directory; with `stat_dict` each with its stat data."""
         if stat_dict:
             return self.getlongdir(remote_path)
         return os.fsdecode(self._bytes("getdir", remote_path)).rstrip().split("\n")
 
     def getlongdir(self, remote_path: str) -> dict[str, dict[str, int]]:
-        """The names in a directory, each with its numbers."""
+        """The names in a directory, each with its stat data."""
         lines = os.fsdecode(self._bytes("getlongdir", remote_path)).splitlines()
         rows = (dict(zip(_STAT, map(int, each.split()), strict=True)) for each in lines[1::2])
         return dict(zip(lines[::2], rows, strict=True))
 
     def stat(self, remote_path: str) -> dict[str, int]:
-        """The numbers of a file, links followed."""
+        """The stat data of a file, following links."""
         return self._row(_STAT, "stat", remote_path)
 
     def lstat(self, remote_path: str) -> dict[str, int]:
-        """The numbers of a file, or of a link."""
+        """The stat data of a file, or of a link."""
         return self._row(_STAT, "lstat", remote_path)
 
     def statfs(self, remote_path: str) -> dict[str, int]:
-        """The numbers of the file system that a file is on."""
+        """The statistics of a file's file system."""
         return self._row(_STATFS, "statfs", remote_path)
 
     def access(self, remote_path: str, mode_str: str) -> None:
-        """Raise an error unless the file may be used so: letters of ``frwx``."""
+        """Raise an error unless the access is permitted: letters of ``frwx``."""
         if not set(mode_str) <= set(_ACCESS):
             raise ValueError(f"mode {mode_str!r} is not of the letters fxwr")
         self._number("access", remote_path, sum({_ACCESS[letter] for letter in mode_str}))
@@ -330,11 +330,11 @@ class HTChirp:
         self._number("lchown", remote_path, int(uid), int(gid))
 
     def truncate(self, remote_path: str, length: int) -> None:
-        """Cut a file off, or lengthen it."""
+        """Truncate a file, or extend it."""
         self._number("truncate", remote_path, int(length))
 
     def utime(self, remote_path: str, actime: int, mtime: int) -> None:
-        """Set when a file was used and changed last, epoch s."""
+        """Set the access and modification times of a file, epoch s."""
         self._number("utime", remote_path, int(actime), int(mtime))
 
 

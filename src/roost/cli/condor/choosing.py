@@ -1,4 +1,4 @@
-"""Which jobs a command means: ids, clusters, users, ``-constraint``, ``-all``."""
+"""Selecting the jobs of a command: ids, clusters, users, ``-constraint``, ``-all``."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from roost.cli.condor.errors import UsageError
 from roost.wire.requests import queue
 
 if TYPE_CHECKING:
-    from roost.cli.condor.printing.rows import Row
+    from roost.cli.condor.printing.rows import AdRow
     from roost.cli.pool import Pool
 
 _ID: Final = re.compile(r"(\d+)(?:\.(\d*))?\Z")
 
 
-class Choice(NamedTuple):
-    """Jobs that are meant; all of them where nothing is named."""
+class JobSelection(NamedTuple):
+    """The selected jobs; all of them if nothing is named."""
 
     jobs: tuple[str, ...] = ()
     owners: tuple[str, ...] = ()
@@ -26,20 +26,20 @@ class Choice(NamedTuple):
         """The fields of a request to the queue."""
         return {"jobs": self.jobs, "owners": self.owners, "constraint": self.constraint}
 
-    def but(self, clause: str) -> Choice:
-        """Those of them for which a clause is true, too."""
+    def but(self, clause: str) -> JobSelection:
+        """Those of them for which an additional clause is true."""
         both = clause if self.constraint is None else f"({self.constraint}) && ({clause})"
         return self._replace(constraint=both)
 
 
-def clusters(pool: Pool, choice: Choice) -> list[dict[str, Any]]:
-    """A row for each cluster of the jobs that are meant."""
+def clusters(pool: Pool, choice: JobSelection) -> list[dict[str, Any]]:
+    """A row for each cluster of the selected jobs."""
     found = pool.ask(queue.Overview(projection=("ClusterId",), rows_max=-1, **choice.asked()))
     return found.clusters if isinstance(found, queue.Clusters) else []
 
 
-def is_meant(row: Row, choice: Choice) -> bool:
-    """Whether the ad of a job, from a file, is among the jobs that are meant."""
+def is_meant(row: AdRow, choice: JobSelection) -> bool:
+    """Whether the ad of a job, from a file, is among the selected jobs."""
     cluster, job = str(row.value("ClusterId")), f"{row.value('ClusterId')}.{row.value('ProcId')}"
     if choice.jobs and not {cluster, job} & set(choice.jobs):
         return False
@@ -49,7 +49,7 @@ def is_meant(row: Row, choice: Choice) -> bool:
 
 
 def check_constraint(text: str) -> None:
-    """Raise UsageError for an expression that cannot be read."""
+    """Raise UsageError for an invalid expression."""
     from roost.classad import ParseError, Syntax, parse_expression
 
     try:
@@ -59,7 +59,7 @@ def check_constraint(text: str) -> None:
 
 
 def job_id(word: str) -> str | None:
-    """A job or cluster as the queue reads it; None if the word is neither."""
+    """A job or cluster in the queue's form; None if the word is neither."""
     found = _ID.match(word)
     if found is None:
         return None
@@ -68,5 +68,5 @@ def job_id(word: str) -> str | None:
 
 
 def owner(word: str) -> str:
-    """The user whose jobs are meant: the domain behind the name is the pool's own."""
+    """The user whose jobs are selected: the domain in the name is the pool's own."""
     return word.partition("@")[0]

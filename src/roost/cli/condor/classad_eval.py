@@ -1,7 +1,7 @@
 """``classad_eval``: evaluate expressions, in the context of ads that are built up argument by argument.
 
-Each argument acts when it comes: an ad ``[ a = 1; ]`` or an assignment ``a = 1`` changes the context, anything else is
-an expression whose value is printed, after the context if that has changed since it was printed last.
+Arguments are processed in order: an ad ``[ a = 1; ]`` or an assignment ``a = 1`` changes the context; anything else is
+an expression whose value is printed, after the context if that has changed since it was last printed.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from roost.cli.condor.errors import ToolError, UsageError
 from roost.cli.condor.options import Option, given
 
 OPTIONS: Final = (
-    Option("quiet", "do not print the context before values, from here on", least=1),
-    Option("file", "the context is the first ad of a file", takes="FILE", least=1),
+    Option("quiet", "do not print the context before the values that follow", least=1),
+    Option("file", "use the first ad of this file as the context", takes="FILE", least=1),
     Option("ad-file", "the same", takes="FILE", least=1),
     Option("my-file", "the same", takes="FILE", least=1),
-    Option("target-file", "the other side's ad is the first ad of a file", takes="FILE", least=1),
+    Option("target-file", "use the first ad of this file as the target", takes="FILE", least=1),
     Option("target-ad", "the same", takes="FILE", least=8),
-    Option("debug", "accepted, without effect", least=1),
+    Option("debug", "accepted, has no effect", least=1),
 )
 _ASSIGNMENT: Final = re.compile(r"\s*([A-Za-z_]\w*|'[^']+')\s*=(?![=?!])(.*)\Z", re.DOTALL)
 #: Exit statuses.
@@ -32,12 +32,12 @@ _BAD_OPTION: Final = 255
 
 
 class _Context:
-    """The ads by which expressions are evaluated."""
+    """The ads used to evaluate expressions."""
 
     def __init__(self) -> None:
         self.my = ClassAd()
         self.target: ClassAd | None = None
-        #: Whether it has changed since it was printed.
+        #: Whether it has changed since it was last printed.
         self.is_new = True
         self.is_quiet = False
 
@@ -52,7 +52,7 @@ class _Context:
             self._print(word)
 
     def read(self, path: str, *, target: bool) -> None:
-        """Take an ad of a file. Raises ToolError."""
+        """Read an ad from a file. Raises ToolError."""
         try:
             text = Path(path).read_text(encoding="utf-8", errors="replace").strip()
         except OSError as error:

@@ -1,7 +1,7 @@
-"""``condor_config_val``: values of the configuration, where they come from, and all of it.
+"""``condor_config_val``: values of the configuration and their origins, or the whole configuration.
 
-It reads the files of the pool on this machine, as a daemon would; a daemon is never asked. What HTCondor sets from afar
-(``-set``, ``-rset``) Roost sets in its files only.
+It reads the files of the pool on this machine, as a daemon would, and never asks a daemon. Remote settings of HTCondor
+(``-set``, ``-rset``) are not supported: Roost is configured only by its files.
 """
 
 from __future__ import annotations
@@ -20,27 +20,27 @@ if TYPE_CHECKING:
 
 _DAEMONS: Final = ("master", "schedd", "startd", "collector", "negotiator", "defrag", "credd", "shadow", "starter")
 OPTIONS: Final = (
-    Option("verbose", "with the place of each, and how it is written", least=1),
-    Option("raw", "as it is written, macros and all", least=2),
-    Option("expand", "accepted: values are expanded", least=3),
-    Option("macro", "the arguments are texts with macros, not names", least=3, takes="TEXT..."),
-    Option("dump", "all names and their values, or those that match a pattern", least=1, colon="FORM"),
-    Option("summary", "what the files set, file by file", least=3),
-    Option("unused", "names that no daemon knows", least=3),
-    Option("default", "the default instead of the value", least=3),
-    Option("write", "write what the files set to a file", takes="FILE", least=2, colon="up"),
-    Option("config", "print the files that are read", least=2),
-    Option("subsystem", "as this daemon sees it", takes="NAME", least=2),
-    Option("local-name", "as this instance of it sees it", takes="NAME", least=2),
-    Option("name", "as the daemon of that name sees it: one of this pool", takes="NAME", least=1),
+    Option("verbose", "show where each value is set, and its unexpanded text", least=1),
+    Option("raw", "print the unexpanded text", least=2),
+    Option("expand", "accepted; values are always expanded", least=3),
+    Option("macro", "treat the arguments as text with macros instead of names", least=3, takes="TEXT..."),
+    Option("dump", "print all names with their values, or those that match a pattern", least=1, colon="FORM"),
+    Option("summary", "print what the files set, file by file", least=3),
+    Option("unused", "print names that no daemon reads", least=3),
+    Option("default", "print the default instead of the value", least=3),
+    Option("write", "write the settings of all files to one file", takes="FILE", least=2, colon="up"),
+    Option("config", "print the names of the files that are read", least=2),
+    Option("subsystem", "evaluate as this daemon", takes="NAME", least=2),
+    Option("local-name", "evaluate as this instance of the daemon", takes="NAME", least=2),
+    Option("name", "evaluate as the daemon with this name, which must belong to this pool", takes="NAME", least=1),
     Option("pool", "this pool", takes="HOST", least=1),
-    *(Option(daemon, f"as the {daemon} sees it", least=len(daemon)) for daemon in _DAEMONS),
-    Option("tilde", "the home directory of the user condor", least=1),
+    *(Option(daemon, f"evaluate as the {daemon}", least=len(daemon)) for daemon in _DAEMONS),
+    Option("tilde", "print the home directory of the user condor", least=1),
     Option("owner", "its owner", least=1),
-    Option("evaluate", "evaluate it as an expression", least=2),
-    Option("mixedcase", "accepted, without effect", least=2),
-    Option("diagnostic", "accepted, without effect", least=4),
-    Option("set", "not possible remotely: edit the files", takes="ASSIGNMENT", least=3),
+    Option("evaluate", "evaluate the value as an expression", least=2),
+    Option("mixedcase", "accepted, has no effect", least=2),
+    Option("diagnostic", "accepted, has no effect", least=4),
+    Option("set", "not supported; edit the files", takes="ASSIGNMENT", least=3),
     Option("rset", "the same", takes="ASSIGNMENT", least=2),
     Option("unset", "the same", takes="NAME", least=4),
     Option("runset", "the same", takes="NAME", least=2),
@@ -48,7 +48,7 @@ OPTIONS: Final = (
 
 
 class _Order:
-    """What the command line says."""
+    """The parsed command line."""
 
     def __init__(self, arguments: list[str]) -> None:
         self.names: list[str] = []
@@ -56,7 +56,7 @@ class _Order:
         self.subsystem = "TOOL"
         self.local_name: str | None = None
         self.file = ""
-        #: Names of a daemon and of a pool, as options, to be looked at.
+        #: Names of a daemon and of a pool in options, to be checked.
         self.named: list[Given] = []
         self.flags: set[str] = set()
         self._is_macro = False
@@ -80,8 +80,8 @@ class _Order:
                 self.named.append(option)
             case "set" | "rset" | "unset" | "runset":
                 raise ToolError(
-                    f"Error: {option.written}: a Roost pool is configured by its files alone; change them, and run "
-                    "condor_reconfig"
+                    f"Error: {option.written}: a Roost pool is configured only by its files; change them, "
+                    "then run condor_reconfig"
                 )
             case _ if option.name in _DAEMONS:
                 self.subsystem = option.name.upper()
@@ -92,10 +92,10 @@ class _Order:
 def run(name: str, arguments: list[str]) -> int:
     """Run ``condor_config_val``."""
     order = _Order(arguments)
-    from roost.cli.condor.asking import Place
+    from roost.cli.condor.asking import DaemonLocation
     from roost.cli.condor.asking import config as read
 
-    place = Place()
+    place = DaemonLocation()
     for option in order.named:
         place.take(option)
     place.check_files()
@@ -124,12 +124,12 @@ def run(name: str, arguments: list[str]) -> int:
 
 
 def _templates(names: list[str]) -> int:
-    """Print the names of a category, or the lines of a template, as they are before arguments are put in."""
+    """Print the names of a category, or the lines of a template before arguments are inserted."""
     from roost.config.templates import ALL, CATEGORIES
     from roost.config.templates.known import BY_CATEGORY
 
     if not names:
-        raise ToolError(f"Error: use of what? The categories are {', '.join(sorted(CATEGORIES)).upper()}")
+        raise ToolError(f"Error: use requires a category; the categories are {', '.join(sorted(CATEGORIES)).upper()}")
     for name in names:
         category, _, option = (part.strip().lower() for part in name.partition(":"))
         option = option.partition("(")[0]
@@ -163,7 +163,7 @@ def _values(config: Config, order: _Order, names: list[str]) -> int:
 
 
 def _lines(config: Config, order: _Order, name: str) -> Iterator[str]:
-    """What is printed of a name; nothing where it is not defined."""
+    """The output for a name; none if it is not defined."""
     from roost.config import ConfigError
     from roost.config.knobs import DEFAULTS
 
@@ -195,10 +195,10 @@ def _lines(config: Config, order: _Order, name: str) -> Iterator[str]:
 
 
 def _evaluated(text: str) -> str:
-    from roost.cli.condor.printing.rows import Row
+    from roost.cli.condor.printing.rows import AdRow
     from roost.cli.condor.printing.values import text_of
 
-    return text_of(Row({}).value(text))
+    return text_of(AdRow({}).value(text))
 
 
 def _macros(config: Config, order: _Order) -> int:

@@ -1,7 +1,7 @@
 """The daemons of this machine: ``condor_reconfig|restart|off|on|master``, ``condor_vacate``, ``condor_reschedule``.
 
-A Roost pool's daemons are started and ended together, by their master. So a command that names one daemon acts upon all
-of them where that does no harm (reconfig), and is refused where it would (off, on, restart of a single one).
+A Roost pool's daemons are started and stopped together, by their master. A command that names one daemon therefore acts
+on all of them if that does no harm (reconfig), and is refused otherwise (off, on, restart of a single one).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import Final
 
-from roost.cli.condor.asking import Place
+from roost.cli.condor.asking import DaemonLocation
 from roost.cli.condor.errors import ToolError, UsageError
 from roost.cli.condor.options import Option, given
 from roost.cli.pool import Pool
@@ -25,27 +25,27 @@ from roost.wire.requests.machine import Vacate
 
 _DAEMONS: Final = ("master", "schedd", "startd", "collector", "negotiator")
 OPTIONS: Final = (
-    Option("all", "all machines; of this pool, this one", least=1),
+    Option("all", "act on all machines; in a Roost pool, only on this one", least=1),
     Option("daemon", "this daemon", takes="NAME", least=2),
     Option("subsystem", "the same", takes="NAME", least=2),
-    Option("fast", "jobs are killed", least=1),
-    Option("graceful", "jobs get their time to end (default)", least=1),
-    Option("peaceful", "wait until jobs have ended by themselves: not possible, drain first", least=2),
+    Option("fast", "kill jobs at once", least=1),
+    Option("graceful", "give jobs time to end (default)", least=1),
+    Option("peaceful", "not supported: wait until jobs have ended by themselves; drain the machine first", least=2),
     Option("force-graceful", "the same as -graceful", least=2),
     Option("name", "the machine", takes="HOST", least=1),
-    Option("addr", "accepted, without effect", takes="ADDRESS", least=2),
+    Option("addr", "accepted, has no effect", takes="ADDRESS", least=2),
     Option("pool", "the pool", takes="HOST", least=2),
-    Option("constraint", "machines for which this is true", takes="EXPR", least=1),
+    Option("constraint", "only machines for which EXPR is true", takes="EXPR", least=1),
     *(Option(daemon, f"the {daemon}", least=len(daemon)) for daemon in _DAEMONS),
-    Option("debug", "accepted, without effect", least=2),
+    Option("debug", "accepted, has no effect", least=2),
     Option("f", "condor_master: stay in the foreground"),
-    Option("b", "condor_master: go to the background (default)"),
-    Option("t", "accepted, without effect"),
+    Option("b", "condor_master: run in the background (default)"),
+    Option("t", "accepted, has no effect"),
     Option("pidfile", "condor_master: write its process id there", takes="FILE", least=3),
 )
-#: Time between two looks at a master that starts again, s.
+#: Interval of checks for a restarting master, s.
 _PAUSE_S: Final = 0.05
-#: What the words call each command.
+#: The name of each command in messages.
 _CALLED: Final = {
     "condor_reconfig": "Reconfig", "condor_restart": "Restart", "condor_off": "Kill-All-Daemons",
     "condor_on": "Spawn-All-Daemons", "condor_vacate": "Vacate-All-Claims", "condor_reschedule": "Reschedule",
@@ -53,10 +53,10 @@ _CALLED: Final = {
 
 
 class _Order:
-    """What the command line says."""
+    """The parsed command line."""
 
     def __init__(self, arguments: list[str]) -> None:
-        self.place = Place()
+        self.place = DaemonLocation()
         self.daemon = ""
         self.machines: list[str] = []
         self.flags: set[str] = set()
@@ -112,11 +112,11 @@ def _check(name: str, order: _Order) -> None:
         if not is_called(machine, host_name()):
             raise ToolError(
                 f"Can't find address for master {machine}\n"
-                "The daemons of a machine are started and ended on that machine"
+                "The daemons of a machine can only be started and stopped on that machine"
             )
     if order.daemon not in ("", "master") and name != "condor_reconfig":
         raise UsageError(
-            f"ERROR: {name} cannot act upon the {order.daemon} alone: the daemons of a machine start and end together"
+            f"ERROR: {name} cannot act on the {order.daemon} alone: the daemons of a machine start and stop together"
         )
 
 
@@ -132,8 +132,8 @@ def _reconfigure(home: Home) -> None:
 
     for role, answer in reconfigure(home).items():
         if answer is None or not answer["ok"]:
-            text = "it has not answered" if answer is None else answer["text"]
-            raise ToolError(f"ERROR: {role} keeps its configuration: {text}")
+            text = "it did not answer" if answer is None else answer["text"]
+            raise ToolError(f"ERROR: {role} keeps its previous configuration: {text}")
 
 
 def _stop(home: Home, how: str) -> None:
@@ -147,7 +147,7 @@ def _stop(home: Home, how: str) -> None:
 
 
 def _restart(home: Home, how: str) -> None:
-    """Start the daemons again; a master in the foreground does so itself, and stays the process that it is."""
+    """Restart the daemons; a master in the foreground restarts itself, and stays the same process."""
     from roost.cli.up import SIGNALS, again_of, alive, foreground_of, master_runs, signal_master
 
     try:
@@ -161,12 +161,12 @@ def _restart(home: Home, how: str) -> None:
         return
     signal_master(home, pid, 0)
     again_of(home).touch()
-    # It is there again when the daemons work.
+    # It exists again when the daemons work.
     foreground_of(home).unlink()
     signal_master(home, pid, SIGNALS[how])
     while not foreground_of(home).exists():
         if not alive(pid):
-            raise CommandError(f"the master has ended and does not start again: see {home.log / 'master.log'}")
+            raise CommandError(f"the master has exited and did not restart; see {home.log / 'master.log'}")
         time.sleep(_PAUSE_S)
 
 
@@ -178,7 +178,7 @@ def _start(home: Home) -> None:
 
 
 def _keep_roots(home: Home) -> None:
-    """Note what files the pool was configured by, for the next start."""
+    """Save the configuration files of the pool, for the next start."""
     roots = home.contact().get("roots")
     if roots is not None:
         write_whole(home.run / "roots", "\n".join(roots))
@@ -217,7 +217,7 @@ def _write_pid(order: _Order, home: Home) -> None:
 
 def _ask(pool: Pool, name: str, order: _Order) -> int:
     if name == "condor_reschedule":
-        # Idle jobs and free slots start a cycle by themselves; to ask proves that the queue is there.
+        # Idle jobs and free slots start a cycle by themselves; the request proves that the queue is running.
         pool.ask(queue.Summary())
         sys.stdout.write('Sent "Reschedule" command to local schedd\n')
         return 0

@@ -1,11 +1,11 @@
-"""``condor_drain``: empty a machine, or stop emptying it."""
+"""``condor_drain``: drain a machine, or cancel a drain."""
 
 from __future__ import annotations
 
 import sys
 from typing import Final
 
-from roost.cli.condor.asking import Place
+from roost.cli.condor.asking import DaemonLocation
 from roost.cli.condor.errors import ToolError, UsageError
 from roost.cli.condor.options import Option, given
 from roost.cli.pool import Pool
@@ -14,19 +14,21 @@ from roost.wire.requests import machine as requests
 
 OPTIONS: Final = (
     Option("cancel", "stop draining", least=1),
-    Option("graceful", "jobs get retirement and vacate time (default)", least=2),
-    Option("quick", "jobs get vacate time", least=2),
-    Option("fast", "jobs get neither", least=1),
-    Option("resume-on-completion", "the empty machine takes jobs again", least=3),
-    Option("exit-on-completion", "the empty machine's daemon ends", least=2),
-    Option("restart-on-completion", "the empty machine's daemon is started again", least=5),
-    Option("reconfig-on-completion", "the empty machine reads its configuration again, and takes jobs", least=5),
-    Option("reason", "the reason, shown with the machine", takes="TEXT", least=3),
-    Option("check", "drain only if this is true for every slot", takes="EXPR", least=2),
-    Option("start", "jobs that may start meanwhile", takes="EXPR", least=1),
-    Option("request-id", "cancel only this drain", takes="ID", least=3),
+    Option("graceful", "give jobs their retirement and vacate time (default)", least=2),
+    Option("quick", "give jobs only their vacate time", least=2),
+    Option("fast", "give jobs neither", least=1),
+    Option("resume-on-completion", "accept jobs again once the machine is empty", least=3),
+    Option("exit-on-completion", "stop the machine's daemon once it is empty", least=2),
+    Option("restart-on-completion", "restart the machine's daemon once it is empty", least=5),
+    Option(
+        "reconfig-on-completion", "reread the configuration once the machine is empty, then accept jobs again", least=5
+    ),
+    Option("reason", "reason, shown with the machine", takes="TEXT", least=3),
+    Option("check", "drain only if EXPR is true for every slot", takes="EXPR", least=2),
+    Option("start", "jobs that may start during the drain", takes="EXPR", least=1),
+    Option("request-id", "cancel only the drain with this id", takes="ID", least=3),
     Option("pool", "the pool of the machine", takes="HOST", least=2),
-    Option("debug", "accepted, without effect", least=1),
+    Option("debug", "accepted, has no effect", least=1),
 )
 _SCHEDULES: Final = {"graceful": 0, "quick": 10, "fast": 20}
 _THEN: Final = {
@@ -36,7 +38,7 @@ _THEN: Final = {
 
 def run(name: str, arguments: list[str]) -> int:
     """Run ``condor_drain``."""
-    place, said, flags, machines = Place(), {}, set(), []
+    place, said, flags, machines = DaemonLocation(), {}, set(), []
     for option in given(arguments, OPTIONS):
         if option.name == "":
             machines.append(option.value)

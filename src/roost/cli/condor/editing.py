@@ -6,8 +6,8 @@ import re
 import sys
 from typing import Final
 
-from roost.cli.condor.asking import PLACE_OPTIONS, Place
-from roost.cli.condor.choosing import Choice, job_id, owner
+from roost.cli.condor.asking import PLACE_OPTIONS, DaemonLocation
+from roost.cli.condor.choosing import JobSelection, job_id, owner
 from roost.cli.condor.errors import ToolError, UsageError
 from roost.cli.condor.options import Option, given
 from roost.cli.pool import Pool, Refused
@@ -20,27 +20,27 @@ PRIO_OPTIONS: Final = (
     *PLACE_OPTIONS,
 )
 EDIT_OPTIONS: Final = (
-    Option("constraint", "jobs for which this is true", takes="EXPR", least=1),
-    Option("owner", "jobs of this user", takes="USER", least=1),
+    Option("constraint", "only jobs for which EXPR is true", takes="EXPR", least=1),
+    Option("owner", "only jobs of this user", takes="USER", least=1),
     Option("jobids", "these jobs", takes="IDS", least=1),
-    Option("edits", "assignments from a file, - for standard input", takes="FILE", least=2, colon="FORM"),
-    Option("forward", "accepted, without effect", least=2),
+    Option("edits", "read assignments from a file; - for standard input", takes="FILE", least=2, colon="FORM"),
+    Option("forward", "accepted, has no effect", least=2),
     *PLACE_OPTIONS,
-    Option("debug", "accepted, without effect", least=1),
+    Option("debug", "accepted, has no effect", least=1),
 )
 OPTIONS_OF: Final = {"condor_prio": PRIO_OPTIONS, "condor_qedit": EDIT_OPTIONS}
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*\Z")
 _ASSIGNED: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)\s*=(?!=)(.*)", re.DOTALL)
 
 
-def _named(word: str) -> Choice | None:
+def _named(word: str) -> JobSelection | None:
     job = job_id(word)
     if job is not None:
-        return Choice(jobs=(job,))
-    return Choice(owners=(owner(word),)) if _NAME.match(owner(word)) else None
+        return JobSelection(jobs=(job,))
+    return JobSelection(owners=(owner(word),)) if _NAME.match(owner(word)) else None
 
 
-def edit(pool: Pool, choice: Choice, attributes: dict[str, str]) -> queue.ActedUpon:
+def edit(pool: Pool, choice: JobSelection, attributes: dict[str, str]) -> queue.ActedUpon:
     """Set attributes to expressions and return the results. Raises ToolError for an invalid expression."""
     from roost.classad import ClassAd, ParseError, Syntax, parse_expression
     from roost.wire.ads import ad_data
@@ -50,7 +50,7 @@ def edit(pool: Pool, choice: Choice, attributes: dict[str, str]) -> queue.ActedU
         try:
             ad[name] = parse_expression(text, Syntax.OLD)
         except ParseError as error:
-            raise ToolError(f'Failed to set attribute "{name}": the value cannot be read\n{error}') from None
+            raise ToolError(f'Failed to set attribute "{name}": the value cannot be parsed\n{error}') from None
     try:
         return pool.ask(queue.Act(action="edit", attributes=ad_data(ad), **choice.asked()))
     except Refused as refused:
@@ -66,11 +66,11 @@ def run(name: str, arguments: list[str]) -> int:
 
 
 def _prio(arguments: list[str]) -> int:
-    place, choices, change = Place(), [], ""
+    place, choices, change = DaemonLocation(), [], ""
     words = iter(arguments)
     left: list[str] = []
     for word in words:
-        # A change by so much looks like an option.
+        # A change by that much looks like an option.
         if re.fullmatch(r"[+-]\d+", word):
             change = word
         elif word == "-p":
@@ -80,7 +80,7 @@ def _prio(arguments: list[str]) -> int:
     for option in given(left, PRIO_OPTIONS):
         if place.take(option):
             continue
-        choice = Choice() if option.name == "all" else _named(option.value)
+        choice = JobSelection() if option.name == "all" else _named(option.value)
         if choice is None:
             raise UsageError(f"Invalid argument: {option.value}")
         choices.append((option.value if option.values else "all jobs", choice))
@@ -89,7 +89,7 @@ def _prio(arguments: list[str]) -> int:
     return place.ask(lambda pool: max(_set_priority(pool, called, choice, change) for called, choice in choices))
 
 
-def _set_priority(pool: Pool, called: str, choice: Choice, change: str) -> int:
+def _set_priority(pool: Pool, called: str, choice: JobSelection, change: str) -> int:
     rows = pool.ask(queue.Query(projection=("ClusterId", "ProcId", "JobPrio"), **choice.asked()))
     by_priority: dict[int, list[str]] = {}
     for row in rows:
@@ -101,7 +101,7 @@ def _set_priority(pool: Pool, called: str, choice: Choice, change: str) -> int:
         return 1
     failed = 0
     for priority, jobs in by_priority.items():
-        done = edit(pool, Choice(jobs=tuple(jobs)), {"JobPrio": str(priority)})
+        done = edit(pool, JobSelection(jobs=tuple(jobs)), {"JobPrio": str(priority)})
         for job in done.refused:
             sys.stderr.write(f"Couldn't set new priority for job {job}\n")
             failed = 1
@@ -112,7 +112,7 @@ def _set_priority(pool: Pool, called: str, choice: Choice, change: str) -> int:
 
 
 def _qedit(arguments: list[str]) -> int:
-    place, choice, words = Place(), Choice(), []
+    place, choice, words = DaemonLocation(), JobSelection(), []
     chosen = False
     attributes: dict[str, str] = {}
     for option in given(arguments, EDIT_OPTIONS):
@@ -135,7 +135,7 @@ def _qedit(arguments: list[str]) -> int:
             raise UsageError(f"Invalid argument: {arguments[0]}")
         choice = first
     attributes |= _assignments(words)
-    if not attributes or choice == Choice():
+    if not attributes or choice == JobSelection():
         raise UsageError(
             "Usage: condor_qedit {cluster | cluster.proc | user | -constraint EXPR} {ATTR VALUE | ATTR=VALUE} ..."
         )
@@ -173,18 +173,18 @@ def _from_file(path: str) -> dict[str, str]:
 
 _WHY: Final = {
     "permission-denied": "permission denied",
-    "bad-name": "that is not a valid attribute name",
+    "bad-name": "it is not a valid attribute name",
     "immutable": "it cannot be changed after submission",
     "protected": "only queue super users may change it",
-    "not-a-number": "JobPrio is a whole number from -2147483647 to 2147483647",
-    "not-a-text": "the name of a group is a text in quotes",
-    "too-large": "the job's ad would be too large: have large data transferred as files",
+    "not-a-number": "JobPrio must be a whole number from -2147483647 to 2147483647",
+    "not-a-text": "an accounting group must be a quoted string",
+    "too-large": "the job's ad would be too large; transfer large data as files",
     "group-too-long": "the name of a group is too long",
-    "too-many-groups": "your jobs would be in more accounting groups than a queue takes of one user",
+    "too-many-groups": "your jobs would use more accounting groups than the queue allows per user",
 }
 
 
-def _set_attributes(pool: Pool, choice: Choice, attributes: dict[str, str]) -> int:
+def _set_attributes(pool: Pool, choice: JobSelection, attributes: dict[str, str]) -> int:
     told = edit(pool, choice, attributes)
     done, refused = told.counts.get("ok", 0), told.refused
     if refused or not done:

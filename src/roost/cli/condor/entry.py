@@ -1,4 +1,4 @@
-"""From the name of a command to its module, and the edge around it: streams, messages, exit statuses."""
+"""From the name of a command to its module, with the handling of streams, messages and exit statuses."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def main(name: str, arguments: Sequence[str]) -> int:
     """Run a command of HTCondor's; its exit status."""
     if name not in COMMANDS:
-        sys.stderr.write(f"roost has no command {name or '(none)'}: it knows {', '.join(COMMANDS)}\n")
+        sys.stderr.write(f"roost has no command {name or '(none)'}; the commands are {', '.join(COMMANDS)}\n")
         return 1
     if name == "condor_version":
         from roost.cli.condor import version
@@ -33,12 +33,12 @@ def main(name: str, arguments: Sequence[str]) -> int:
 
 
 def run_and_leave(name: str, arguments: Sequence[str]) -> NoReturn:
-    """Run a command as a process of its own, and end it at once."""
+    """Run a command as a separate process, and exit at once."""
     leave_with(main, name, arguments)
 
 
 def options_of(name: str, module: ModuleType) -> Sequence[Option]:
-    """What may be written behind a command."""
+    """The options of a command."""
     found: Sequence[Option] = getattr(module, "OPTIONS_OF", {}).get(name, getattr(module, "OPTIONS", ()))
     return found
 

@@ -1,4 +1,4 @@
-"""How a command ends when it cannot do what was asked: words on standard error, exit status 1 as in HTCondor."""
+"""How a command fails: text on standard error, exit status 1 as in HTCondor."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""``condor_q -userlog``: the jobs that an event log tells of, as far as it tells them.
+"""``condor_q -userlog``: the jobs in an event log.
 
-Of each job its number, its status after the last event, when it was submitted, and where it ran. What a log does not
-tell, its program above all, is not in the rows.
+Each job has its number, its status after the last event, when it was submitted, and where it ran. Information that is
+not in a log, above all the program, is not in the rows.
 """
 
 from __future__ import annotations
@@ -11,26 +11,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from roost.cli.condor.errors import ToolError
-from roost.cli.condor.printing.rows import Row
+from roost.cli.condor.printing.rows import AdRow
 
 if TYPE_CHECKING:
     from roost.schedd.event_log.log import LoggedEvent
 
-#: Number of an event to the JobStatus that it leaves.
+#: Number of an event to the JobStatus after it.
 _STATUS: Final = {0: 1, 1: 2, 4: 1, 5: 4, 9: 3, 10: 7, 11: 2, 12: 5, 13: 1, 24: 1}
 _GONE: Final = frozenset((5, 9))
 
 
-def jobs_of_log(path: str) -> list[Row]:
-    """The jobs that the log says are in the queue still. Raises ToolError."""
+def jobs_of_log(path: str) -> list[AdRow]:
+    """The jobs that, according to the log, are still in the queue. Raises ToolError."""
     jobs: dict[tuple[int, int], dict[str, Any]] = {}
     for logged in _events(path):
         _happened(jobs, logged)
-    return [Row(job) for job in jobs.values()]
+    return [AdRow(job) for job in jobs.values()]
 
 
 def clusters_of_log(path: str) -> list[int]:
-    """The clusters that the log tells of, in the order in which they first came. Raises ToolError."""
+    """The clusters in the log, in the order of their first event. Raises ToolError."""
     return list(dict.fromkeys(logged.cluster for logged in _events(path)))
 
 

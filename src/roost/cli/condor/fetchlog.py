@@ -12,8 +12,8 @@ from roost.runtime.home import Home
 from roost.runtime.identity import host_name
 
 OPTIONS: Final = (
-    Option("pool", "accepted, without effect", takes="HOST", least=1),
-    *(Option(daemon, "accepted, without effect", least=len(daemon))
+    Option("pool", "accepted, has no effect", takes="HOST", least=1),
+    *(Option(daemon, "accepted, has no effect", least=len(daemon))
       for daemon in ("master", "schedd", "startd", "collector", "negotiator")),
 )  # fmt: skip
 _LOGS: Final = {
@@ -31,11 +31,11 @@ def run(name: str, arguments: list[str]) -> int:
         raise UsageError("Usage: condor_fetchlog [options] MACHINE SUBSYSTEM[.EXTENSION]")
     machine, (subsystem, _, extension) = words[0], words[1].partition(".")
     if machine not in ("localhost", "127.0.0.1") and not is_called(machine, host_name()):
-        raise ToolError(f"Couldn't locate daemon on {machine}: the logs of a machine are read on that machine")
+        raise ToolError(f"Couldn't locate daemon on {machine}: a machine's logs can only be read on that machine")
     file = _LOGS.get(subsystem.upper())
     if file is None:
-        raise ToolError(f"Couldn't fetch log: unknown subsystem {subsystem}; known are {', '.join(_LOGS)}")
-    # A log that is elsewhere is linked to from here, as is that of a part of a daemon that has one of its own.
+        raise ToolError(f"Couldn't fetch log: unknown subsystem {subsystem}; the subsystems are {', '.join(_LOGS)}")
+    # A log that is elsewhere has a link here, and so does that of a part of a daemon with its own log.
     logs = Home.find(None).log
     own = logs / f"{subsystem.lower()}.log"
     path = (own if own.is_symlink() else logs / file).resolve()

@@ -1,41 +1,48 @@
-"""``condor_history``: jobs that have left the queue, the last first."""
+"""``condor_history``: jobs that have left the queue, newest first."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Final
+from typing import TYPE_CHECKING, Final
 
-from roost.cli.condor.asking import PLACE_OPTIONS, Place
-from roost.cli.condor.choosing import Choice, is_meant, job_id, owner
+from roost.cli.condor.asking import PLACE_OPTIONS, DaemonLocation
+from roost.cli.condor.choosing import JobSelection, is_meant, job_id, owner
 from roost.cli.condor.errors import ToolError
 from roost.cli.condor.options import Given, Option, given, number
-from roost.cli.condor.printing.chosen import OUTPUT_OPTIONS, Output, Wanted
+from roost.cli.condor.printing.chosen import OUTPUT_OPTIONS, Output, Projection
 from roost.cli.condor.printing.columns import Column, Mask, lines
 from roost.cli.condor.printing.renderers import rendered
-from roost.cli.condor.printing.rows import Row, needed
+from roost.cli.condor.printing.rows import AdRow, needed
 from roost.cli.pool import Pool, Refused
+from roost.cli.terminal import complain
 from roost.wire.requests import queue
 
 if TYPE_CHECKING:
     from roost.schedd.records.history import Entry
 
 OPTIONS: Final = (
-    # It stands first, since -f is -file and not -format here, as in HTCondor.
-    Option("file", "jobs of a history file, instead of the queue's", takes="FILE", least=1),
+    # It is first because -f is -file and not -format here, as in HTCondor.
+    Option("file", "read jobs from a history file instead of the queue's history", takes="FILE", least=1),
     *OUTPUT_OPTIONS,
-    Option("constraint", "jobs for which this is true", takes="EXPR", least=1),
+    Option("constraint", "only jobs for which EXPR is true", takes="EXPR", least=1),
     Option("limit", "at most N jobs", takes="N", least=3),
     Option("match", "the same", takes="N", least=1),
-    Option("since", "stop at this job, or where this is true", takes="ID|EXPR", least=1),
-    Option("completedsince", "jobs that were done at or after this time, epoch s", takes="TIME", least=2),
-    Option("scanlimit", "look at no more than N jobs", takes="N", least=3),
-    Option("forwards", "the oldest first", least=3),
-    Option("backwards", "the last first (default)", least=1),
-    Option("wide", "lines as long as they are", least=1, colon="N"),
-    Option("directory", "accepted, without effect", least=3),
-    Option("epochs", "not kept by Roost: nothing is printed", least=1, colon="D"),
+    Option("since", "stop at this job, or at the first for which EXPR is true", takes="ID|EXPR", least=1),
+    Option("completedsince", "only jobs that completed at or after this time, epoch s", takes="TIME", least=2),
+    Option("scanlimit", "examine at most N jobs", takes="N", least=3),
+    Option("forwards", "oldest first", least=3),
+    Option("backwards", "newest first (default)", least=1),
+    Option("wide", "do not truncate lines", least=1, colon="N"),
+    Option("directory", "with -epochs: read the files in JOB_EPOCH_HISTORY_DIR; has no effect otherwise", least=3),
+    Option(
+        "epochs",
+        "runs of jobs, from JOB_EPOCH_HISTORY; `:d` with -directory deletes files all of whose runs are listed",
+        least=1,
+        colon="D",
+    ),
     *PLACE_OPTIONS,
 )
 _TABLE: Final = Mask((
@@ -54,7 +61,7 @@ _LOOKED_AT: Final = (
 )  # fmt: skip
 
 
-def _completed(row: Row) -> str:
+def _completed(row: AdRow) -> str:
     from roost.cli.condor.printing.renderers import date
 
     at = row.whole("CompletionDate")
@@ -62,12 +69,12 @@ def _completed(row: Row) -> str:
 
 
 class _Order:
-    """What the command line says."""
+    """The parsed command line."""
 
     def __init__(self, arguments: list[str]) -> None:
-        self.place = Place()
+        self.place = DaemonLocation()
         self.output = Output()
-        self.choice = Choice()
+        self.choice = JobSelection()
         self.limit = 0
         self.scan_limit = 0
         self.since = ""
@@ -75,6 +82,8 @@ class _Order:
         self.wide = False
         self.forwards = False
         self.epochs = False
+        self.directory = False
+        self.delete = False
         for option in given(arguments, OPTIONS):
             if not (self.place.take(option) or self.output.take(option)):
                 self._take(option)
@@ -95,8 +104,12 @@ class _Order:
                 self.since = option.value
             case "file":
                 self.file = option.value
-            case "wide" | "forwards" | "epochs":
+            case "wide" | "forwards" | "directory":
                 setattr(self, option.name, True)
+            case "epochs":
+                if (option.colon or "").lower() not in ("", "d"):
+                    raise ToolError(f"Error: {option.written}: only d can follow the colon, which deletes")
+                self.epochs, self.delete = True, bool(option.colon)
 
     def _positional(self, word: str) -> None:
         job = job_id(word)
@@ -109,15 +122,19 @@ class _Order:
 def run(name: str, arguments: list[str]) -> int:
     """Run ``condor_history``."""
     order = _Order(arguments)
-    if order.epochs:
-        return 0
     custom = order.output.custom
     if custom is not None and custom.where:
         order.choice = order.choice.but(custom.where)
-    rows: Iterable[Row] = _of_file(order) if order.file else _of_queue(order)
+    rows: Iterable[AdRow]
+    if order.epochs:
+        rows = _of_epochs(order)
+    else:
+        if order.directory:
+            complain("WARNING: -directory has no effect without -epochs")
+        rows = _of_file(order) if order.file else _of_queue(order)
     if order.since:
         rows = _until(rows, order.since)
-    found = list(rows)[: order.limit or None]
+    found = list(islice(rows, order.limit or None))
     if order.forwards:
         found.reverse()
     if order.output.is_own:
@@ -134,12 +151,12 @@ def _width() -> int:
     return max(0, width() - 1)
 
 
-def _of_queue(order: _Order) -> list[Row]:
+def _of_queue(order: _Order) -> list[AdRow]:
     beside = ("ClusterId", "ProcId", *((order.since,) if order.since else ()))
-    wanted = order.output.wanted(*beside) if order.output.is_own else Wanted(needed([*_LOOKED_AT, *beside]) or [])
+    wanted = order.output.wanted(*beside) if order.output.is_own else Projection(needed([*_LOOKED_AT, *beside]) or [])
     limit = order.limit or order.scan_limit
 
-    def ask(pool: Pool) -> list[Row]:
+    def ask(pool: Pool) -> list[AdRow]:
         choice = order.choice
         request = queue.History(jobs=choice.jobs, constraint=choice.constraint, limit=limit, **wanted.asked())
         return wanted.rows(pool.ask(request))
@@ -150,8 +167,10 @@ def _of_queue(order: _Order) -> list[Row]:
         raise ToolError(f"Error: {refused}") from None
 
 
-def _until(rows: Iterable[Row], since: str) -> Iterator[Row]:
-    """Rows up to the one at which to stop: a job or cluster by its number, or the first for which this is true."""
+def _until(rows: Iterable[AdRow], since: str) -> Iterator[AdRow]:
+    """Rows up to the one at which to stop: a job or cluster by its number, or the first for which an expression is
+    true.
+    """
     job = job_id(since)
     for row in rows:
         if job is None:
@@ -163,38 +182,59 @@ def _until(rows: Iterable[Row], since: str) -> Iterator[Row]:
         yield row
 
 
-def _of_file(order: _Order) -> Iterator[Row]:
-    """The jobs of a history file, the last first."""
-    from roost.schedd.records.history import BytesStore, backwards
+def _of_file(order: _Order) -> Iterator[AdRow]:
+    """The jobs of a history file, newest first."""
+    from roost.schedd.records.history import BytesStore, FileStore, backwards
 
     if order.file == "-":
         yield from _meant(order, backwards(BytesStore(sys.stdin.buffer.read())))
         return
     try:
         with Path(order.file).open("rb") as file:
-            yield from _meant(order, backwards(_FileStore(file)))
+            yield from _meant(order, backwards(FileStore(file)))
     except OSError as error:
         raise ToolError(f"Error opening history file {order.file}: {error.strerror}") from None
 
 
-class _FileStore:
-    """The bytes of an open file."""
+def _of_epochs(order: _Order) -> Iterator[AdRow]:
+    """Runs of jobs, newest first."""
+    from roost.cli.condor.asking import config as read
+    from roost.runtime.queue.history_file import entries_of, epoch_files
 
-    def __init__(self, file: BinaryIO) -> None:
-        self._file = file
+    if order.file:
+        raise ToolError("Error: -epochs and -file exclude each other")
+    order.place.check_files()
+    config = read()
+    path, each = config.get("JOB_EPOCH_HISTORY") or "", config.get("JOB_EPOCH_HISTORY_DIR") or ""
+    if order.directory:
+        path = ""
+    if not path and not each:
+        knob = "JOB_EPOCH_HISTORY_DIR" if order.directory else "JOB_EPOCH_HISTORY"
+        raise ToolError(f"Error: No Job Run Instance recordings to read: {knob} is not set")
+    if order.delete and path:
+        raise ToolError("Error: -epochs:d deletes files of JOB_EPOCH_HISTORY_DIR only; add -directory")
+    if order.delete and (order.limit or order.scan_limit or order.since):
+        raise ToolError("Error: -epochs:d cannot be used with -match, -limit, -scanlimit or -since")
+    try:
+        files = epoch_files(path, each)
+        if not order.delete:
+            yield from _meant(order, entries_of(files))
+            return
+        for file in files:
+            size, runs = file.stat().st_size, list(entries_of([file]))
+            meant = list(_meant(order, runs))
+            yield from meant
+            # A file with a run that was not listed stays.
+            if len(meant) == len(runs) and file.stat().st_size == size:
+                file.unlink()
+    except OSError as error:
+        raise ToolError(f"Error: cannot read the epoch history: {error.filename}: {error.strerror}") from None
 
-    def size(self) -> int:
-        return self._file.seek(0, 2)
 
-    def read(self, offset: int, length: int) -> bytes:
-        self._file.seek(offset)
-        return self._file.read(length)
-
-
-def _meant(order: _Order, entries: Iterable[Entry]) -> Iterator[Row]:
+def _meant(order: _Order, entries: Iterable[Entry]) -> Iterator[AdRow]:
     for looked, entry in enumerate(entries, 1):
         if order.scan_limit and looked > order.scan_limit:
             return
-        row = Row.of(entry.ad)
+        row = AdRow.of(entry.ad)
         if is_meant(row, order.choice):
             yield row

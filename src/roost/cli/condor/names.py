@@ -1,4 +1,4 @@
-"""The commands that there are, and the module of each."""
+"""The available commands, and their modules."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """``htcondor NOUN VERB``: the command of HTCondor's own wheel, on this pool.
 
-The program is the package ``htcondor_cli`` of PyPI's ``htcondor``, which Roost does not have a copy of: it has to be
-installed where Roost is. It finds Roost's ``htcondor2`` before the wheel's own, so that it asks Roost's pool.
+The program is the package ``htcondor_cli`` of PyPI's ``htcondor``, which is not part of Roost: it has to be installed
+alongside it. It finds Roost's ``htcondor2`` before the wheel's own, so it uses Roost's pool.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def run(name: str, arguments: list[str]) -> int:
     if find_spec(_PACKAGE) is None:
         raise ToolError(
             f"{name}: the package {_PACKAGE} of HTCondor is not installed\n"
-            f"    hint: {sys.executable} -m pip install htcondor; its modules are replaced by Roost's when it runs"
+            f"    hint: {sys.executable} -m pip install htcondor; when it runs, its modules are replaced by Roost's"
         )
     directory = default_directory("python")
     try:

@@ -1,8 +1,8 @@
-"""``condor_now``: run a waiting job at once, in the place of running ones of the same user.
+"""``condor_now``: run an idle job at once, in place of running ones of the same user.
 
-The running jobs are put on hold, which frees their slots, and the waiting one gets a priority above all others of its
-user; when it runs, or after a time, the held ones are released and the priority is what it was. The slots go through
-matchmaking: a user with a better priority may get them first, which is told.
+The running jobs are held, which frees their slots, and the idle one gets a priority above all others of its user. When
+it runs, or after a time limit, the held ones are released and its priority is restored. The slots go through
+matchmaking: a user with a better priority may get them first, which is reported.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ import sys
 import time
 from typing import Any, Final
 
-from roost.cli.condor.asking import PLACE_OPTIONS, Place
-from roost.cli.condor.choosing import Choice, job_id
+from roost.cli.condor.asking import PLACE_OPTIONS, DaemonLocation
+from roost.cli.condor.choosing import JobSelection, job_id
 from roost.cli.condor.editing import edit
 from roost.cli.condor.errors import ToolError, UsageError
 from roost.cli.condor.options import Option, given, number
@@ -21,9 +21,9 @@ from roost.wire.requests import queue
 
 OPTIONS: Final = (
     *PLACE_OPTIONS,
-    Option("flags", "accepted, without effect", takes="FLAGS", least=1),
-    Option("timeout", "how long the job may take to start; 60", takes="SECONDS", least=1),
-    Option("debug", "accepted, without effect", least=1),
+    Option("flags", "accepted, has no effect", takes="FLAGS", least=1),
+    Option("timeout", "how long the job may take to start (default: 60)", takes="SECONDS", least=1),
+    Option("debug", "accepted, has no effect", least=1),
 )
 _IDLE: Final = 1
 _RUNNING: Final = (2, 6)
@@ -36,7 +36,7 @@ _REASON: Final = "condor_now: makes room for job "
 
 def run(name: str, arguments: list[str]) -> int:
     """Run ``condor_now``."""
-    place, jobs, patience_s = Place(), [], _PATIENCE_S
+    place, jobs, patience_s = DaemonLocation(), [], _PATIENCE_S
     for option in given(arguments, OPTIONS):
         if place.take(option):
             continue
@@ -45,7 +45,7 @@ def run(name: str, arguments: list[str]) -> int:
         elif option.name == "":
             job = job_id(option.value)
             if job is None or "." not in job:
-                raise UsageError(f"ERROR: {option.value} is not a job: write it as in 12.0")
+                raise UsageError(f"ERROR: {option.value} is not a job; write it like 12.0")
             jobs.append(job)
     if len(jobs) < 2:
         raise UsageError(f"Usage: {name} NOW-JOB VACATE-JOB ...")
@@ -57,17 +57,17 @@ def _now(pool: Pool, wanted: str, running: list[str], patience_s: int) -> int:
     _check(ads, wanted, running)
     owner, before = str(ads[wanted]["Owner"]), ads[wanted].get("JobPrio", 0)
     others = [int(ad.get("JobPrio") or 0) for ad in _query(pool, (), f'Owner == "{owner}" && JobStatus == {_IDLE}')]
-    edit(pool, Choice(jobs=(wanted,)), {"JobPrio": str(max(others, default=0) + 1)})
-    held = Choice(jobs=tuple(running))
+    edit(pool, JobSelection(jobs=(wanted,)), {"JobPrio": str(max(others, default=0) + 1)})
+    held = JobSelection(jobs=tuple(running))
     try:
         pool.ask(queue.Act(action="hold", reason=f"{_REASON}{wanted}", **held.asked()))
         started = _has_started(pool, wanted, patience_s)
     finally:
         pool.ask(queue.Act(action="release", reason=f"{_REASON}{wanted}", **held.asked()))
-        edit(pool, Choice(jobs=(wanted,)), {"JobPrio": str(before)})
+        edit(pool, JobSelection(jobs=(wanted,)), {"JobPrio": str(before)})
     if not started:
         raise ToolError(f"Job {wanted} has not started within {patience_s} s: another job may have got the slots")
-    sys.stdout.write(f"Job {wanted} runs; released {', '.join(running)}\n")
+    sys.stdout.write(f"Job {wanted} is running; released {', '.join(running)}\n")
     return 0
 
 
@@ -76,7 +76,7 @@ def _query(pool: Pool, jobs: tuple[str, ...], constraint: str | None = None) -> 
 
 
 def _check(ads: dict[str, dict[str, Any]], wanted: str, running: list[str]) -> None:
-    """Raise ToolError unless the one job waits and the others run, all of one user."""
+    """Raise ToolError unless the one job is idle and the others run, all of one user."""
     for job in (wanted, *running):
         if job not in ads:
             raise ToolError(f"ERROR: Job {job} is not in the queue")
@@ -84,16 +84,18 @@ def _check(ads: dict[str, dict[str, Any]], wanted: str, running: list[str]) -> N
         raise ToolError(f"ERROR: Job {wanted} is not idle")
     for job in running:
         if ads[job]["JobStatus"] not in _RUNNING:
-            raise ToolError(f"ERROR: Job {job} does not run")
+            raise ToolError(f"ERROR: Job {job} is not running")
         if ads[job]["User"] != ads[wanted]["User"]:
-            raise ToolError(f"ERROR: Job {job} is of {ads[job]['User']}, job {wanted} of {ads[wanted]['User']}")
+            raise ToolError(
+                f"ERROR: Job {job} belongs to {ads[job]['User']}, but job {wanted} to {ads[wanted]['User']}"
+            )
 
 
 def _has_started(pool: Pool, job: str, patience_s: int) -> bool:
     until = time.monotonic() + patience_s
     while time.monotonic() < until:
         found = _query(pool, (job,))
-        # A short job may be over already.
+        # A short job may already be over.
         if not found or found[0]["JobStatus"] != _IDLE:
             return True
         time.sleep(_PAUSE_S)

@@ -1,7 +1,7 @@
-"""Arguments as HTCondor's commands read them: ``-constraint``, any beginning of it that is long enough, ``-af:jt``.
+"""Arguments as HTCondor's commands read them: ``-constraint``, any sufficiently long prefix of it, ``-af:jt``.
 
-An option has one dash and may be shortened down to `Option.least` letters; with two dashes it has to be written whole.
-Some take options of their own behind a colon. Everything else is a positional argument.
+An option has one dash and may be abbreviated to `Option.least` letters; with two dashes it must be written in full.
+Some take their own flags after a colon. Everything else is a positional argument.
 """
 
 from __future__ import annotations
@@ -15,36 +15,36 @@ from roost.cli.condor.errors import UsageError
 class Option(NamedTuple):
     """One option of a command."""
 
-    #: As it is written whole, without the dash.
+    #: The full name, without the dash.
     name: str
     help: str
-    #: What it takes, a word an argument; ``"ATTR..."`` takes all that follows up to the next option.
+    #: The values it takes, one word each; ``"ATTR..."`` takes all words up to the next option.
     takes: str = ""
-    #: How many letters of the name are enough.
+    #: Minimum number of letters of the name.
     least: int = 1
-    #: What may stand behind a colon; "" for nothing.
+    #: The flags allowed after a colon; "" for none.
     colon: str = ""
 
     @property
     def shown(self) -> str:
-        """As a usage text writes it."""
+        """The form in a usage text."""
         least = f"-{self.name}" + (f"[:{self.colon}]" if self.colon else "")
         return f"{least} {self.takes}".rstrip()
 
 
 class Given(NamedTuple):
-    """One option, or one positional argument with the name "", as it was given."""
+    """One option, or one positional argument with the name "", as given."""
 
     name: str
     values: tuple[str, ...] = ()
-    #: What stood behind the colon; None where there was none.
+    #: The text after the colon; None if there was none.
     colon: str | None = None
-    #: As it was written.
+    #: The argument as written.
     written: str = ""
 
     @property
     def value(self) -> str:
-        """The first thing it takes."""
+        """The first value."""
         return self.values[0]
 
 
@@ -80,7 +80,7 @@ def before_positional(arguments: Sequence[str], options: Sequence[Option]) -> tu
 
 
 def number(option: Given) -> int:
-    """The number that an option takes, 0 or more. Raises UsageError."""
+    """The numeric value of an option, 0 or more. Raises UsageError."""
     if not option.value.isdecimal():
         raise UsageError(f"Error: {option.written} requires a number, not {option.value}")
     return int(option.value)

@@ -1,6 +1,6 @@
-"""The manual's page of HTCondor's commands: the text in ``page.md``, and under each command's heading its options.
+"""The manual's page of HTCondor's commands: the text in ``page.md``, with each command's options under its heading.
 
-Options come from the commands. `make docs` writes the page, and a test holds the committed one against it.
+The options come from the commands. `make docs` writes the page, and a test compares it with the committed one.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def page() -> str:
 
 
 def described(name: str) -> tuple[str, list[tuple[str, str]]]:
-    """The text of the page about a command, and its options with what each means."""
+    """The text of the page about a command, and its options with their descriptions."""
     text = resources.files("roost.cli.condor").joinpath("page.md").read_text(encoding="utf-8")
     sections = (section.partition("\n") for section in text.split("\n## "))
     found = next((_with_renderers(rest).strip() for title, _, rest in sections if title == name), "")

@@ -1,8 +1,9 @@
-"""``condor_ping``: ask the pool something at each level of authorization, and tell as whom it was answered.
+"""``condor_ping``: make a request to the pool at each level of authorization, and print the identity under which it was
+answered.
 
-READ is a question about the queue, WRITE a change of no jobs, ADMINISTRATOR an evaluation of this machine's policy,
-which changes nothing that time does not. Levels that only daemons have are refused with the reason: daemons are
-admitted by their credentials with the message servers, and no command can speak for one.
+READ is a question to the queue, WRITE a change of no jobs, ADMINISTRATOR an evaluation of this machine's policy, which
+changes nothing that time would not. Levels that only daemons have are refused with the reason: daemons authenticate
+with the message servers, and no command can act as one.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import sys
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from roost.cli.condor.asking import PLACE_OPTIONS, Place
+from roost.cli.condor.asking import PLACE_OPTIONS, DaemonLocation
 from roost.cli.condor.errors import UsageError
 from roost.cli.condor.options import Option, given
 from roost.cli.pool import Pool, Refused
@@ -20,18 +21,18 @@ from roost.wire.requests.machine import Poll
 
 OPTIONS: Final = (
     *PLACE_OPTIONS,
-    Option("quiet", "print nothing: the exit status tells", least=1),
-    Option("table", "a line for each level", least=2),
-    Option("verbose", "all that is known", least=1),
-    Option("type", "the daemon to ask; all of a pool answer by the same credentials", takes="NAME", least=2),
-    Option("address", "accepted, without effect", takes="ADDRESS", least=1),
-    Option("debug", "accepted, without effect", least=1),
+    Option("quiet", "print nothing; only set the exit status", least=1),
+    Option("table", "print one line for each level", least=2),
+    Option("verbose", "print all details", least=1),
+    Option("type", "daemon to query; all daemons of a pool use the same credentials", takes="NAME", least=2),
+    Option("address", "accepted, has no effect", takes="ADDRESS", least=1),
+    Option("debug", "accepted, has no effect", least=1),
 )
 _OF_DAEMONS: Final = ("DAEMON", "NEGOTIATOR", "ADVERTISE_MASTER", "ADVERTISE_STARTD", "ADVERTISE_SCHEDD", "CLIENT")
 
 
 class _Level(NamedTuple):
-    """A level, the number of its command in HTCondor, and what is asked at it."""
+    """A level, its command number in HTCondor, and the request made at it."""
 
     number: int
     ask: Callable[[Pool], object]
@@ -53,7 +54,7 @@ class _Result(NamedTuple):
 
 def run(name: str, arguments: list[str]) -> int:
     """Run ``condor_ping``."""
-    place, flags, levels = Place(), set(), []
+    place, flags, levels = DaemonLocation(), set(), []
     for option in given(arguments, OPTIONS):
         if place.take(option):
             continue
@@ -63,9 +64,11 @@ def run(name: str, arguments: list[str]) -> int:
             flags.add(option.name)
     unknown = next((each for each in levels if each not in (*_LEVELS, *_OF_DAEMONS)), "")
     if unknown:
-        raise UsageError(f"ERROR: {unknown} is not a level: there are {', '.join((*_LEVELS, *_OF_DAEMONS))} and ALL")
+        raise UsageError(
+            f"ERROR: {unknown} is not a level; the levels are {', '.join((*_LEVELS, *_OF_DAEMONS))} and ALL"
+        )
     if not levels:
-        # As in HTCondor, which asks at the lowest.
+        # As in HTCondor, which uses the lowest level.
         levels = ["WRITE"]
     results = place.ask(lambda pool: [_asked(pool, level) for level in levels], lost="ERROR: couldn't locate the pool")
     if "quiet" not in flags:
@@ -76,7 +79,7 @@ def run(name: str, arguments: list[str]) -> int:
 def _asked(pool: Pool, level: str) -> _Result:
     user = f"{pool.user}@{pool.contact['uid_domain']}"
     if level in _OF_DAEMONS:
-        return _Result(level, False, user, "daemons are admitted by their credentials with the message servers")
+        return _Result(level, False, user, "daemons authenticate with the message servers")
     try:
         _LEVELS[level].ask(pool)
     except Refused as refused:

@@ -1,7 +1,8 @@
 """``condor_qsub``: submit a script as users of PBS and Grid Engine do.
 
-Options may be in the script, too, on lines that begin with ``#PBS`` or ``#$``; those of the command line count more.
-What is asked for becomes a submit description, which ``-print`` prints. An option that has no meaning here is refused.
+Options may also be in the script, on lines that begin with ``#PBS`` or ``#$``; those of the command line take
+precedence. The request becomes a submit description, which ``-print`` prints. An option without a meaning here is
+refused.
 """
 
 from __future__ import annotations
@@ -21,44 +22,44 @@ from roost.cli.condor.errors import ToolError, UsageError
 from roost.cli.condor.options import Given, Option, given
 
 OPTIONS: Final = (
-    Option("a", "not before this time, [[[[CC]YY]MM]DD]hhmm[.SS]", takes="TIME"),
+    Option("a", "do not start before this time, [[[[CC]YY]MM]DD]hhmm[.SS]", takes="TIME"),
     Option("A", "accounting group", takes="GROUP"),
-    Option("b", "y: the command is a program, in which no options are looked for", takes="y|n"),
+    Option("b", "y: the command is a program, which is not searched for options", takes="y|n"),
     Option("condor-keep-files", "keep the submit description", least=3),
-    Option("cwd", "the job works in the present directory", least=3),
-    Option("d", "the job works in this directory", takes="DIR"),
+    Option("cwd", "run the job in the current directory", least=3),
+    Option("d", "run the job in this directory", takes="DIR"),
     Option("wd", "the same", takes="DIR", least=2),
     Option("e", "standard error", takes="FILE"),
     Option("f", "read options from this file", takes="FILE"),
-    Option("h", "put the job on hold"),
+    Option("h", "submit the job on hold"),
     Option("hold_jid", "start after this job, unless it ends with exit status 100", takes="JOB", least=6),
     Option("i", "standard input", takes="FILE"),
-    Option("j", "eo, oe or y: standard error goes where standard output goes", takes="WORD"),
+    Option("j", "eo, oe or y: write standard error to the file of standard output", takes="WORD"),
     Option("l", "resources, name=value, separated by commas", takes="LIST"),
-    Option("m", "when to send mail: without effect, Roost sends none", takes="WORD"),
-    Option("M", "where to: without effect", takes="ADDRESS"),
+    Option("m", "when to send mail; has no effect, Roost sends no mail", takes="WORD"),
+    Option("M", "mail recipient; has no effect", takes="ADDRESS"),
     Option("N", "name of the job", takes="NAME"),
     Option("o", "standard output", takes="FILE"),
     Option("p", "priority", takes="NUMBER"),
     Option("print", "print the submit description, and submit it", least=3),
-    Option("r", "n: the job starts once only", takes="y|n"),
-    Option("S", "the shell that reads the script", takes="PROGRAM"),
-    Option("t", "a job for each number: FIRST[-LAST[:STEP]]", takes="RANGE"),
+    Option("r", "n: the job may start only once", takes="y|n"),
+    Option("S", "shell that runs the script", takes="PROGRAM"),
+    Option("t", "run one job for each number: FIRST[-LAST[:STEP]]", takes="RANGE"),
     Option("test", "submit nothing", least=3),
-    Option("v", "variables of the job's environment, NAME[=VALUE], separated by commas", takes="LIST"),
-    Option("V", "the job has the present environment"),
+    Option("v", "environment variables of the job, NAME[=VALUE], separated by commas", takes="LIST"),
+    Option("V", "pass the current environment to the job"),
 )
 _IN_SCRIPT: Final = re.compile(r"#(?:PBS|SGE|\$)\s+(.*)")
 _SIZE: Final = re.compile(r"(\d+)\s*([kmgt]?)(b|w)?\Z", re.IGNORECASE)
 _BYTES: Final = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 _RANGE: Final = re.compile(r"(\d+)(?:-(\d+)(?::(\d+))?)?\Z")
 _NUMBER: Final = re.compile(r"[+-]?\d+\Z")
-#: Jobs of one range at most.
+#: Maximum number of jobs of one range.
 TASKS_MAX: Final = 1_000_000
 
 
 class _Order:
-    """What the command line and the script say."""
+    """The parsed options of the command line and the script."""
 
     def __init__(self, arguments: list[str]) -> None:
         options, self.words = _own(arguments)
@@ -90,7 +91,7 @@ class _Order:
                 except ValueError as error:
                     raise ToolError(f"condor_qsub: {path}: {line}: {error}") from None
         if any(each.name == "" for each in found):
-            raise ToolError(f"condor_qsub: {path}: a line with options has a word that is none")
+            raise ToolError(f"condor_qsub: {path}: an option line contains a word that is not an option")
         return found
 
 
@@ -102,7 +103,7 @@ def _own(arguments: list[str]) -> tuple[list[Given], list[str]]:
         options.append(option)
         at += 1 + len(option.values)
     if at == len(arguments):
-        raise UsageError("condor_qsub: no command is named")
+        raise UsageError("condor_qsub: no command was given")
     return options, arguments[at:]
 
 
@@ -135,7 +136,7 @@ def _name(order: _Order) -> str:
 
 
 def _description(order: _Order) -> str:
-    """The submit description. Raises ToolError for what it cannot say."""
+    """The submit description. Raises ToolError for options that it cannot express."""
     said, place = order.by_name, _directory(order)
     command = str(Path(order.words[0]).absolute()) if Path(order.words[0]).exists() else order.words[0]
     shell = said.get("S")
@@ -158,7 +159,7 @@ def _description(order: _Order) -> str:
         "notification = never",
     ]
     if shell:
-        # What the shell reads is on a file system that the machines share.
+        # The shell reads it from a file system that the machines share.
         lines.append("should_transfer_files = NO")
     else:
         lines += ["should_transfer_files = IF_NEEDED", "when_to_transfer_output = ON_EXIT"]
@@ -171,7 +172,7 @@ def _directory(order: _Order) -> Path:
 
 
 def _path(text: str, place: Path) -> str:
-    """A path that PBS may write with a host before it."""
+    """A path, without the host that PBS allows before it."""
     path = text.partition(":")[2] or text if re.match(r"[\w.-]*:/", text) else text
     return str(place / path)
 
@@ -233,7 +234,9 @@ def _resources(given_: list[str]) -> Iterator[str]:
             case "host":
                 requirements.append(f'TARGET.Machine == "{value.strip(chr(34))}"')
             case _:
-                raise UsageError(f"condor_qsub: -l {each}: arch, file, host, mem, nodes, opsys and procs are known")
+                raise UsageError(
+                    f"condor_qsub: -l {each}: unknown resource; use arch, file, host, mem, nodes, opsys or procs"
+                )
     if requirements:
         yield f"requirements = {' && '.join(requirements)}"
 
@@ -241,11 +244,11 @@ def _resources(given_: list[str]) -> Iterator[str]:
 def _nodes(value: str, each: str) -> Iterator[str]:
     number, *properties = value.split(":")
     if number != "1":
-        raise UsageError(f"condor_qsub: -l {each}: a job has one node")
+        raise UsageError(f"condor_qsub: -l {each}: a job can use only one node")
     for one in properties:
         name, _, count = one.partition("=")
         if name not in ("ppn", "gpus") or not count.isdecimal():
-            raise UsageError(f"condor_qsub: -l {each}: ppn=N and gpus=N are known")
+            raise UsageError(f"condor_qsub: -l {each}: unknown property; use ppn=N or gpus=N")
         yield f"request_{'cpus' if name == 'ppn' else 'gpus'} = {count}"
 
 
@@ -257,7 +260,7 @@ def _bytes(value: str, each: str) -> int:
 
 
 def _instant(text: str) -> int:
-    """The epoch second of ``[[[[CC]YY]MM]DD]hhmm[.SS]``; what is left out is as it is now."""
+    """The epoch second of ``[[[[CC]YY]MM]DD]hhmm[.SS]``; omitted parts have their current value."""
     digits, _, seconds = text.partition(".")
     now = time.localtime()
     known = time.strftime("%Y%m%d", now)
@@ -267,7 +270,7 @@ def _instant(text: str) -> int:
     try:
         return int(time.mktime(time.strptime(whole + (seconds or "00"), "%Y%m%d%H%M%S")))
     except ValueError:
-        raise UsageError(f"condor_qsub: -a {text} is not a time that there is") from None
+        raise UsageError(f"condor_qsub: -a {text} is not a valid date and time") from None
 
 
 def _queue(text: str | None) -> str:
@@ -286,7 +289,7 @@ def _queue(text: str | None) -> str:
 
 
 def _submitted(path: Path) -> str:
-    """Submit a description; its cluster. Raises ToolError."""
+    """Submit a description; return its cluster. Raises ToolError."""
     from roost.cli.condor import submit
 
     printed = io.StringIO()
@@ -299,7 +302,7 @@ def _submitted(path: Path) -> str:
 
 
 def _watch(before: str, cluster: str) -> None:
-    """Submit the job that releases a cluster when an earlier one has ended well."""
+    """Submit the job that releases a cluster when an earlier one has ended successfully."""
     if not before.partition(".")[0].isdecimal():
         raise UsageError(f"condor_qsub: -hold_jid {before}: it must be the number of a job")
     from roost.runtime.home import Home

@@ -1,7 +1,7 @@
 """``condor_q -batch``: one line for all jobs that belong together, counted by state.
 
-Jobs of one user with one batch name are a line, so are all nodes of one DAG; else every cluster is. The queue counts:
-what comes from it is one row a cluster, however many jobs that has.
+Jobs of one user with one batch name are a line, and so are all nodes of one DAG; otherwise every cluster is one. The
+queue counts: it returns one row per cluster, however many jobs that has.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from typing import Any, Final
 
 from roost.cli.condor.printing.columns import Column, Mask
 from roost.cli.condor.printing.renderers import date
-from roost.cli.condor.printing.rows import Row
+from roost.cli.condor.printing.rows import AdRow
 
-#: Column of the table to the states in a cluster's row that count for it.
+#: Column of the table to the states in a cluster's row that it counts.
 _COUNTED: Final = {
     "RUN": ("Running", "TransferringOutput"),
     "IDLE": ("Idle", "Suspended"),
@@ -23,8 +23,8 @@ _COUNTED: Final = {
 SCHEDULER: Final = 7
 
 
-class Batch:
-    """What belongs together."""
+class BatchRow:
+    """Jobs that belong together."""
 
     def __init__(self, owner: str, name: str, submitted_at: int) -> None:
         self.owner = owner
@@ -35,25 +35,25 @@ class Batch:
         self.total = 0
         self.first: tuple[int, int] | None = None
         self.last: tuple[int, int] | None = None
-        #: The job of a workflow itself.
+        #: The workflow's own job.
         self.own = (0, 0)
 
     def add(self, row: dict[str, Any], *, whole: bool) -> None:
         """Add a cluster; `whole`: all of its jobs that are in the queue are in the row.
 
-        Of a workflow its nodes are counted, not the job that runs it.
+        For a workflow, its nodes are counted, not the job that runs it.
         """
         if row.get("JobUniverse") == SCHEDULER:
             self.done += int(row.get("DAG_NodesDone", 0))
             self.total += int(row.get("DAG_NodesTotal", 0))
             self.own = (int(row["ClusterId"]), int(row["FirstProc"]))
-            # It is not counted, but that nothing of it goes on is to be seen.
+            # It is not counted, but it must be visible that nothing of it is running.
             self.counts["HOLD"] += int(row.get("Held", 0))
             return
         if row.get("DAGManJobId") is None:
             self.total += int(row["Total"])
             if whole:
-                self.done += int(row["Total"]) - int(row["Left"])
+                self.done += int(row["Total"]) - int(row["Left"]) - int(row.get("Unmaterialized", 0))
         for word, states in _COUNTED.items():
             self.counts[word] += sum(int(row.get(state, 0)) for state in states)
         first, last = (int(row["ClusterId"]), int(row["FirstProc"])), (int(row["ClusterId"]), int(row["LastProc"]))
@@ -62,7 +62,7 @@ class Batch:
 
     @property
     def ids(self) -> str:
-        """The jobs of it, as ``5.0-2`` or ``5.0 ... 9.3``."""
+        """Its jobs, as ``5.0-2`` or ``5.0 ... 9.3``."""
         if self.first is None or self.last is None:
             return f"{self.own[0]}.{self.own[1]}"
         if self.first == self.last:
@@ -71,28 +71,28 @@ class Batch:
             return f"{self.first[0]}.{self.first[1]}-{self.last[1]}"
         return f"{self.first[0]}.{self.first[1]} ... {self.last[0]}.{self.last[1]}"
 
-    def row(self) -> Row:
+    def row(self) -> AdRow:
         """As a row of the table."""
         shown = {"OWNER": self.owner, "BATCH_NAME": self.name, "SUBMITTED": date(self.submitted_at), "IDS": self.ids}
         counts = {"DONE": self.done, **self.counts, "TOTAL": self.total}
-        return Row(shown | {word: count for word, count in counts.items() if count})
+        return AdRow(shown | {word: count for word, count in counts.items() if count})
 
 
-def batches(clusters: Iterable[dict[str, Any]], *, whole: bool) -> list[Batch]:
-    """The clusters of a queue, those that belong together as one, in the order of their first."""
-    found: dict[tuple[str, ...], Batch] = {}
+def batches(clusters: Iterable[dict[str, Any]], *, whole: bool) -> list[BatchRow]:
+    """The batches of a queue's clusters, in the order of their first cluster."""
+    found: dict[tuple[str, ...], BatchRow] = {}
     for row in sorted(clusters, key=lambda row: int(row["ClusterId"])):
         key, name = _belongs(row)
         owner = str(row.get("Owner", ""))
         batch = found.get(key)
         if batch is None:
-            batch = found[key] = Batch(owner, name, int(row.get("QDate", 0)))
+            batch = found[key] = BatchRow(owner, name, int(row.get("QDate", 0)))
         batch.add(row, whole=whole)
     return list(found.values())
 
 
 def _belongs(row: dict[str, Any]) -> tuple[tuple[str, ...], str]:
-    """What tells the batch of a cluster from others, and its name."""
+    """The key of a cluster's batch, and its name."""
     owner, name, dag = str(row.get("Owner", "")), row.get("JobBatchName"), row.get("DAGManJobId")
     cluster = str(row["ClusterId"])
     if dag is not None:
@@ -104,7 +104,7 @@ def _belongs(row: dict[str, Any]) -> tuple[tuple[str, ...], str]:
     return ("cluster", cluster), f"ID: {cluster}"
 
 
-def table(found: list[Batch], width: int) -> tuple[Mask, Iterator[Row]]:
+def table(found: list[BatchRow], width: int) -> tuple[Mask, Iterator[AdRow]]:
     """The table of batches, and its rows. `width` is the terminal's, 0 for any."""
     rows = [batch.row() for batch in found]
     owner, name = 5, 12
@@ -129,7 +129,7 @@ def table(found: list[Batch], width: int) -> tuple[Mask, Iterator[Row]]:
 
 
 def _squeezed(owner: int, name: int, ids: int, room: int) -> tuple[int, int]:
-    """Widths of owner and name so that all of a line is seen, if that can be."""
+    """Widths of owner and name at which a line fits, if possible."""
     if owner + name + ids <= room:
         return owner, name
     left = max(18, room - ids)

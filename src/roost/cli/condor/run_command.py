@@ -1,7 +1,7 @@
-"""``condor_run``: run a shell command as a job, and print what it prints when it has ended.
+"""``condor_run``: run a shell command as a job, and print its output when it has ended.
 
-The command is written into a script beside which its output and its event log are kept while it is under way; all of
-them are removed at the end. The exit status is the job's. A command that is interrupted removes its job.
+The command is written to a script, next to which its output and event log are kept while it runs; all of them are
+removed at the end. The exit status is the job's. Interrupting the command removes its job.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ OPTIONS: Final = (
     Option("a", "a line of the submit description; repeatable", takes="LINE"),
     Option("u", "universe of the job", takes="UNIVERSE"),
 )
-#: Time between two looks at the event log, s.
+#: Interval of checks of the event log, s.
 _PAUSE_S: Final = 0.1
-#: Exit status of a job that ended by a signal, less the signal's number.
+#: Exit status of a job that a signal ended, minus the signal's number.
 _BY_SIGNAL: Final = 128
 
 
 def run(name: str, arguments: list[str]) -> int:
-    """Run ``condor_run``. What follows the options is the command."""
+    """Run ``condor_run``. The words after the options are the command."""
     lines, universe, words = [], "vanilla", list(arguments)
     while words and words[0] in ("-a", "-u"):
         option = words.pop(0)
@@ -46,7 +46,7 @@ def run(name: str, arguments: list[str]) -> int:
         raise UsageError(f"Error: unrecognized argument {words[0]}")
     if not words:
         raise UsageError(f"Usage: {name} [-u UNIVERSE] [-a LINE] COMMAND")
-    # One word is a line for the shell; several are words of one.
+    # A single word is a line for the shell; several are its words.
     command = words[0] if len(words) == 1 else shlex.join(words)
     with _Files(f".condor_run.{os.getpid()}") as files:
         files.script.write_text(f"#!/bin/sh\n{command}\n")
@@ -56,7 +56,7 @@ def run(name: str, arguments: list[str]) -> int:
 
 
 class _Files:
-    """The files of a command under way, in the working directory; they are removed at its end."""
+    """The files of a running command, in the working directory; they are removed at its end."""
 
     def __init__(self, name: str) -> None:
         self.script = Path(name).absolute()
@@ -87,7 +87,7 @@ def _description(files: _Files, universe: str, lines: list[str]) -> str:
 
 
 def _submitted(files: _Files) -> str:
-    """Submit the job; its cluster. Raises ToolError."""
+    """Submit the job; return its cluster. Raises ToolError."""
     from roost.cli.condor import submit
 
     printed = io.StringIO()
@@ -100,7 +100,7 @@ def _submitted(files: _Files) -> str:
 
 
 def _result(files: _Files, cluster: str) -> int:
-    """Wait for the job, print what it printed, and give its exit status."""
+    """Wait for the job, print its output, and return its exit status."""
     try:
         status = _waited(files)
     except KeyboardInterrupt:
@@ -132,7 +132,7 @@ def _waited(files: _Files) -> int:
 
 
 def _end_of(ad: ClassAd) -> int | None:
-    """The exit status that an event tells; None for one that ends nothing."""
+    """The exit status in an event; None for one that ends nothing."""
     match ad.eval("EventTypeNumber"):
         case 5:
             if ad.eval("TerminatedNormally") is True:
@@ -142,7 +142,7 @@ def _end_of(ad: ClassAd) -> int | None:
             sys.stderr.write(f"condor_run: the job was removed: {_text(ad, 'Reason')}\n")
             return 1
         case 12:
-            sys.stderr.write(f"condor_run: the job is on hold: {_text(ad, 'HoldReason')}\n")
+            sys.stderr.write(f"condor_run: the job was put on hold: {_text(ad, 'HoldReason')}\n")
     return None
 
 
@@ -153,4 +153,4 @@ def _number(ad: ClassAd, name: str) -> int:
 
 def _text(ad: ClassAd, name: str) -> str:
     value = ad.eval(name)
-    return value if isinstance(value, str) else "no reason is given"
+    return value if isinstance(value, str) else "no reason given"

@@ -1,8 +1,8 @@
-"""``condor_ssh_to_job``: a shell, or a command, beside a running job.
+"""``condor_ssh_to_job``: a shell, or a command, alongside a running job.
 
-No ssh is involved: the machine starts the program, and its streams come over the pool's own connections. `scp` and
-`sftp` (``-ssh``) are run here and speak to the machine's `sftp-server` through such a program; `rsync -e
-condor_ssh_to_job` works as it is.
+No ssh is involved: the machine starts the program, and its streams use the pool's own connections. `scp` and `sftp`
+(``-ssh``) run here and talk to the machine's `sftp-server` through such a program; `rsync -e condor_ssh_to_job` works
+unchanged.
 """
 
 from __future__ import annotations
@@ -18,13 +18,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 
-from roost.cli.condor.asking import PLACE_OPTIONS, Place
+from roost.cli.condor.asking import PLACE_OPTIONS, DaemonLocation
 from roost.cli.condor.choosing import job_id
 from roost.cli.condor.errors import ToolError, UsageError
 from roost.cli.condor.options import Option, before_positional, given
 from roost.cli.live import keyboard
-from roost.cli.live.connection import Lost, connect
-from roost.cli.live.connection import Place as Program
+from roost.cli.live.connection import Lost, RunningProgram, connect
 from roost.cli.live.keeper import Ended, Keeper, signals_end
 from roost.cli.pool import Refused
 from roost.schedd.status import JobStatus
@@ -35,34 +34,34 @@ if TYPE_CHECKING:
 
 OPTIONS: Final = (
     *PLACE_OPTIONS,
-    Option("auto-retry", "wait for a job that does not run yet", least=1),
+    Option("auto-retry", "wait for the job if it is not running yet", least=1),
     Option("remove-on-interrupt", "remove the job if this command is interrupted", least=1),
-    Option("shells", "the shells to try, separated by commas, before /bin/sh", takes="SHELLS", least=3),
-    Option("ssh", "scp or sftp with its own options, to copy files", takes="COMMAND", least=3),
-    Option("keygen-options", "without effect: no key is made", takes="OPTIONS", least=1),
-    Option("X", "not possible: there is no X11 forwarding"),
-    Option("x", "accepted: there is no X11 forwarding"),
-    Option("debug", "accepted, without effect", least=1),
+    Option("shells", "shells to try before /bin/sh, separated by commas", takes="SHELLS", least=3),
+    Option("ssh", "use scp or sftp, with its own options, to copy files", takes="COMMAND", least=3),
+    Option("keygen-options", "has no effect; no key is generated", takes="OPTIONS", least=1),
+    Option("X", "not supported: X11 forwarding"),
+    Option("x", "accepted; X11 forwarding is not supported"),
+    Option("debug", "accepted, has no effect", least=1),
 )  # fmt: skip
 _USAGE: Final = "Usage: condor_ssh_to_job [options] cluster.proc [remote-command]"
 _SHOWN: Final = ("ClusterId", "ProcId", "JobStatus", "JobUniverse", "RemoteHost", "GlobalJobId", "HoldReason")
-#: First and longest pause between two looks for a job that does not run yet, s.
+#: Minimum and maximum pause between checks for a job that does not run yet, s.
 _FIRST_S: Final = 0.1
 _LONGEST_S: Final = 2.0
-#: Universe of jobs that run on the queue's own machine.
+#: Universes of local jobs.
 _LOCAL: Final = (7, 12)
-#: What scp and sftp run in place of ssh; the variable tells it the job.
+#: The program that scp and sftp run in place of ssh; the variable names the job.
 JOB_VARIABLE: Final = "_ROOST_SSH_TO_JOB"
 
 
-class Wanted(NamedTuple):
-    """What is to run beside a job."""
+class SshRequest(NamedTuple):
+    """The program to run alongside a job."""
 
     #: ``12.0``.
     job: str
-    #: A line for the shell of the job's account; none for an interactive shell.
+    #: A line for the shell of the job's account; empty for an interactive shell.
     words: tuple[str, ...] = ()
-    #: A terminal even for a command, or none even for a shell; None for what is usual.
+    #: Whether to use a terminal even for a command, or none even for a shell; None for the default.
     terminal: bool | None = None
     shells: tuple[str, ...] = ()
     auto_retry: bool = False
@@ -73,7 +72,7 @@ class Wanted(NamedTuple):
 def run(name: str, arguments: list[str]) -> int:
     """Run ``condor_ssh_to_job``."""
     own, rest = before_positional(arguments, OPTIONS)
-    place, flags, client, shells = Place(), set(), "", own_shells()
+    place, flags, client, shells = DaemonLocation(), set(), "", own_shells()
     for option in given(own, OPTIONS):
         if place.take(option):
             continue
@@ -86,13 +85,13 @@ def run(name: str, arguments: list[str]) -> int:
         raise UsageError(f"You did not specify a job\n{_USAGE}")
     job = _job(rest[0])
     if "X" in flags:
-        raise ToolError("ERROR: -X is not possible: Roost does not forward X11. Set DISPLAY in the job's environment.")
+        raise ToolError("ERROR: -X is not supported: Roost does not forward X11. Set DISPLAY in the job's environment.")
     if "keygen-options" in flags:
-        sys.stderr.write("WARNING: -keygen-options has no effect: no ssh key is made\n")
+        sys.stderr.write("WARNING: -keygen-options has no effect: no ssh key is generated\n")
     if client:
         words = shlex.split(client)
         if not words or Path(words[0]).name not in ("ssh", "scp", "sftp"):
-            raise ToolError(f"ERROR: -ssh {client}: only ssh, scp and sftp are possible")
+            raise ToolError(f"ERROR: -ssh {client}: must be ssh, scp or sftp")
         if Path(words[0]).name != "ssh":
             return _copy(job, words, rest[1:])
         rest[1:1] = words[1:]
@@ -103,7 +102,7 @@ def run(name: str, arguments: list[str]) -> int:
 
 
 def own_shells() -> tuple[str, ...]:
-    """The user's shell, to be tried first."""
+    """The user's shell, which is tried first."""
     shell = os.environ.get("SHELL", "")
     return (shell,) if shell else ()
 
@@ -118,8 +117,8 @@ def _job(word: str) -> str:
     return found if "." in found else f"{found}.0"
 
 
-def _wanted(job: str, words: Sequence[str]) -> Wanted:
-    """What stands behind the job: options of ssh, then a command."""
+def _wanted(job: str, words: Sequence[str]) -> SshRequest:
+    """The words after the job: options of ssh, then a command."""
     terminal, reads, at = None, True, 0
     while at < len(words) and words[at].startswith("-"):
         match words[at]:
@@ -133,16 +132,16 @@ def _wanted(job: str, words: Sequence[str]) -> Wanted:
                 # There is no X11 forwarding, and no banner.
                 pass
             case word:
-                raise UsageError(f"ERROR: {word} is not possible behind the job; -t, -T, -n, -q and -x are")
+                raise UsageError(f"ERROR: {word} is not supported after the job; use only -t, -T, -n, -q and -x")
         at += 1
-    return Wanted(job, tuple(words[at:]), terminal, reads=reads)
+    return SshRequest(job, tuple(words[at:]), terminal, reads=reads)
 
 
-# -- a program beside the job ----------------------------------------------------------------------------------------
+# -- a program alongside the job -------------------------------------------------------------------------------------
 
 
-def session(place: Place, wanted: Wanted) -> int:
-    """Run it and stay connected to it; its exit status. Raises ToolError."""
+def session(place: DaemonLocation, wanted: SshRequest) -> int:
+    """Run it and stay connected to it; return its exit status. Raises ToolError."""
     with signals_end():
         keeper = Keeper(wanted.job, removes=wanted.remove_on_interrupt)
         try:
@@ -161,7 +160,7 @@ def session(place: Place, wanted: Wanted) -> int:
             keeper.end()
 
 
-def _session(pool: Pool, wanted: Wanted, keeper: Keeper) -> int:
+def _session(pool: Pool, wanted: SshRequest, keeper: Keeper) -> int:
     name = uuid.uuid4().hex
     is_shell = not wanted.words
     terminal = wanted.terminal if wanted.terminal is not None else is_shell and os.isatty(0)
@@ -171,7 +170,7 @@ def _session(pool: Pool, wanted: Wanted, keeper: Keeper) -> int:
         pids = " ".join(map(str, opened.pids))
         sys.stdout.write(f"Welcome to {opened.slot}!\nYour condor job is running with pid(s) {pids}.\n")
         sys.stdout.flush()
-    program = Program(wanted.job, name, host, _gone)
+    program = RunningProgram(wanted.job, name, host, _gone)
     status = connect(pool, program, stdin=wanted.reads, terminal=terminal)
     if is_shell and terminal:
         sys.stderr.write(f"Connection to condor-job.{host} closed.\n")
@@ -179,11 +178,11 @@ def _session(pool: Pool, wanted: Wanted, keeper: Keeper) -> int:
 
 
 def _gone(_: Pool) -> NoReturn:
-    raise Lost("ERROR: the session has ended: the job is gone")
+    raise Lost("ERROR: the session has ended because the job has left the machine")
 
 
-def _opened(pool: Pool, wanted: Wanted, name: str, *, terminal: bool) -> tuple[str, machine.ShellOpened]:
-    """Start the program as soon as the job runs; the machine and what it says. Raises ToolError."""
+def _opened(pool: Pool, wanted: SshRequest, name: str, *, terminal: bool) -> tuple[str, machine.ShellOpened]:
+    """Start the program as soon as the job runs; return the machine and its reply. Raises ToolError."""
     rows, columns = keyboard.terminal_size() if terminal else (0, 0)
     pause_s, told = _FIRST_S, False
     while True:
@@ -224,8 +223,8 @@ def _row(pool: Pool, job: str) -> dict[str, Any]:
     row: dict[str, Any] = dict(rows[0])
     if row.get("JobUniverse") in _LOCAL:
         raise ToolError(
-            f"ERROR: Job {job} runs on the machine of the queue itself (universe local or scheduler); only jobs on "
-            "execute machines can have a shell."
+            f"ERROR: Job {job} runs on the machine of the queue itself (universe local or scheduler); a shell "
+            "is available only for jobs on execute machines."
         )
     if row.get("JobStatus") == JobStatus.HELD:
         raise ToolError(f"ERROR: Job {job} is held: {row.get('HoldReason') or ''}".rstrip())
@@ -235,7 +234,7 @@ def _row(pool: Pool, job: str) -> dict[str, Any]:
 
 
 def _host(row: dict[str, Any]) -> tuple[str, str]:
-    """The machine of a job, "" and why if it has none."""
+    """The machine of a job; or "" and the reason if it has none."""
     if row.get("JobStatus") == JobStatus.IDLE:
         return "", "is not running"
     host = str(row.get("RemoteHost") or "").rpartition("@")[2]
@@ -246,7 +245,7 @@ def _host(row: dict[str, Any]) -> tuple[str, str]:
 
 
 def _copy(job: str, client: Sequence[str], words: Sequence[str]) -> int:
-    """Run scp or sftp, with a program in place of ssh that runs beside the job."""
+    """Run scp or sftp, with a program in place of ssh that runs alongside the job."""
     host = [] if Path(client[0]).name == "scp" else [f"condor-job.{job}"]
     with tempfile.TemporaryDirectory(prefix="condor_ssh_to_job_") as directory:
         ssh = Path(directory) / "ssh"
@@ -265,7 +264,7 @@ def _copy(job: str, client: Sequence[str], words: Sequence[str]) -> int:
     return done.returncode if done.returncode >= 0 else 128 - done.returncode
 
 
-#: Runs the machine's `sftp-server`, wherever it is.
+#: Runs the machine's `sftp-server`, wherever it is installed.
 _SFTP_SERVER: Final = (
     "for f in /usr/lib/openssh/sftp-server /usr/libexec/openssh/sftp-server /usr/lib/ssh/sftp-server "
     "/usr/libexec/sftp-server; do test -x $f && exec $f; done; "
@@ -274,7 +273,7 @@ _SFTP_SERVER: Final = (
 
 
 def as_ssh(arguments: Sequence[str]) -> int:
-    """What `scp` and `sftp` run in place of ssh: the command line is ssh's. Raises ToolError."""
+    """The program that `scp` and `sftp` run in place of ssh: the command line is ssh's. Raises ToolError."""
     words, subsystem = list(arguments), False
     while words and words[0].startswith("-"):
         word = words.pop(0)
@@ -286,4 +285,4 @@ def as_ssh(arguments: Sequence[str]) -> int:
             del words[:1]
     command = words[1:]
     line = ("exec", "/bin/sh", "-c", shlex.quote(_SFTP_SERVER)) if subsystem else tuple(command)
-    return session(Place(), Wanted(os.environ[JOB_VARIABLE], line, terminal=False))
+    return session(DaemonLocation(), SshRequest(os.environ[JOB_VARIABLE], line, terminal=False))

@@ -1,55 +1,55 @@
-"""``condor_status``: the ads of the pool, slots above all, in tables or as the user says."""
+"""``condor_status``: the ads of the pool, especially slots, in tables or in the user's format."""
 
 from __future__ import annotations
 
 import sys
 from typing import Final
 
-from roost.cli.condor.asking import Place
-from roost.cli.condor.choosing import Choice
+from roost.cli.condor.asking import DaemonLocation
+from roost.cli.condor.choosing import JobSelection
 from roost.cli.condor.errors import ToolError
 from roost.cli.condor.options import Given, Option, given, number
-from roost.cli.condor.printing.chosen import OUTPUT_OPTIONS, Output, Wanted, rows_of_file
+from roost.cli.condor.printing.chosen import OUTPUT_OPTIONS, Output, Projection, rows_of_file
 from roost.cli.condor.printing.columns import lines
-from roost.cli.condor.printing.rows import Row, needed
-from roost.cli.condor.status_tables import Table, sums
+from roost.cli.condor.printing.rows import AdRow, needed
+from roost.cli.condor.status_tables import StatusTable, sums
 from roost.cli.pool import Pool, Refused
 from roost.wire.requests import central, machine
 
 OPTIONS: Final = (
     *OUTPUT_OPTIONS,
-    Option("constraint", "ads for which this is true", takes="EXPR", least=3),
-    Option("compact", "one line per machine", least=3),
-    Option("nocompact", "one line per slot (default)", least=3),
-    Option("avail", "slots that would take jobs", least=2),
-    Option("claimed", "slots that are claimed", least=2),
-    Option("run", "slots that run jobs, and whose", least=1),
-    Option("server", "slots with their sizes", least=3),
-    Option("state", "slots with their states and since when", least=4),
+    Option("constraint", "only ads for which EXPR is true", takes="EXPR", least=3),
+    Option("compact", "show one line per machine", least=3),
+    Option("nocompact", "show one line per slot (default)", least=3),
+    Option("avail", "show slots that are available for jobs", least=2),
+    Option("claimed", "show claimed slots", least=2),
+    Option("run", "show slots that run jobs, and whose jobs", least=1),
+    Option("server", "show slots with their resources", least=3),
+    Option("state", "show slots with their states and how long they have been in them", least=4),
     Option("schedd", "queues", least=2),
-    Option("submitters", "users with jobs", least=3),
-    Option("master", "masters of machines", least=2),
+    Option("submitters", "show users with jobs", least=3),
+    Option("master", "show the masters of the machines", least=2),
     Option("collector", "collectors", least=3),
     Option("negotiator", "matchmakers", least=3),
     Option("startd", "slots (default)", least=5),
     Option("slots", "the same", least=2),
-    Option("any", "ads of every type", least=2),
-    Option("generic", "ads of types that no daemon has", least=1),
-    Option("subsystem", "ads of this type", takes="TYPE", least=3),
-    Option("defrag", "ads of defragmentation", least=4),
-    Option("total", "only the totals", least=1),
-    Option("ads", "ads of a file, instead of the pool's", takes="FILE", least=3),
-    Option("direct", "ask this machine itself", takes="NAME", least=2),
-    Option("name", "slots of this machine, or ads of this name", takes="NAME", least=1),
-    Option("pool", "the pool to ask, by its name or its central manager", takes="HOST", least=2),
-    Option("sort", "in this order", takes="EXPR", least=2),
-    Option("target", "accepted, without effect", takes="FILE", least=3),
-    Option("statistics", "accepted, without effect", takes="NAME", least=5),
-    Option("limit", "at most N ads", takes="N", least=2),
-    Option("wide", "accepted: columns are as wide as what they show", least=1),
+    Option("any", "show ads of every type", least=2),
+    Option("generic", "show ads of types that no daemon publishes", least=1),
+    Option("subsystem", "show ads of this type", takes="TYPE", least=3),
+    Option("defrag", "show defragmentation ads", least=4),
+    Option("total", "show only the totals", least=1),
+    Option("ads", "read ads from a file instead of the collector", takes="FILE", least=3),
+    Option("direct", "query this machine directly", takes="NAME", least=2),
+    Option("name", "show slots of this machine, or ads with this name", takes="NAME", least=1),
+    Option("pool", "query this pool, named by its name or its central manager", takes="HOST", least=2),
+    Option("sort", "sort by these expressions", takes="EXPR", least=2),
+    Option("target", "accepted, has no effect", takes="FILE", least=3),
+    Option("statistics", "accepted, has no effect", takes="NAME", least=5),
+    Option("limit", "show at most N ads", takes="N", least=2),
+    Option("wide", "accepted; columns are always as wide as their contents", least=1),
     Option("verbose", "the same as -long", least=1),
-    Option("expert", "accepted, without effect", least=1),
-    Option("merge", "accepted, without effect", takes="FILE", least=3),
+    Option("expert", "accepted, has no effect", least=1),
+    Option("merge", "accepted, has no effect", takes="FILE", least=3),
 )  # fmt: skip
 _TABLES: Final = {
     "run": "RUN", "server": "SERVER", "state": "STATE", "schedd": "SCHEDDS", "submitters": "SUBMITTERS",
@@ -61,18 +61,18 @@ _WHERE: Final = {
     "claimed": 'State == "Claimed"',
     "run": 'State == "Claimed"',
 }
-#: Types that daemons have; ads of others are generic.
+#: Types of daemons' ads; any other ads are generic.
 _OF_DAEMONS: Final = frozenset(("Machine", "Submitter", "Scheduler", "DaemonMaster", "Collector", "Negotiator",
                                 "Accounting"))  # fmt: skip
 
 
-class Query:
-    """What the command line asks for."""
+class StatusQuery:
+    """The parsed command line."""
 
     def __init__(self) -> None:
-        self.place = Place()
+        self.place = DaemonLocation()
         self.output = Output()
-        self.choice = Choice()
+        self.choice = JobSelection()
         self.table_name = "SLOTS"
         self.kind: str | None = None
         self.names: list[str] = []
@@ -116,18 +116,18 @@ class Query:
             self.choice = self.choice.but(_WHERE[name])
 
     @property
-    def table(self) -> Table:
-        """The table that is meant."""
+    def table(self) -> StatusTable:
+        """The selected table."""
         from roost.cli.condor import status_tables
 
         found = getattr(status_tables, self.table_name)
-        assert isinstance(found, Table)
+        assert isinstance(found, StatusTable)
         return found
 
 
 def run(name: str, arguments: list[str]) -> int:
     """Run ``condor_status``."""
-    query = Query()
+    query = StatusQuery()
     for option in given(arguments, OPTIONS):
         query.take(option)
     custom = query.output.custom
@@ -143,20 +143,20 @@ def run(name: str, arguments: list[str]) -> int:
     return 0
 
 
-def _offline(query: Query) -> list[Row]:
+def _offline(query: StatusQuery) -> list[AdRow]:
     constraint = query.choice.constraint
     rows = [row for row in rows_of_file(query.file) if constraint is None or row.value(constraint) is True]
     return [row for row in rows if _is_meant(query, row)]
 
 
-def _online(query: Query) -> list[Row]:
+def _online(query: StatusQuery) -> list[AdRow]:
     wanted = _wanted(query)
 
-    def ask(pool: Pool) -> list[Row]:
+    def ask(pool: Pool) -> list[AdRow]:
         if query.direct:
             found = pool.ask(machine.Ads(), machine=query.direct.rpartition("@")[2])
             constraint = query.choice.constraint
-            rows = [Row(each) for each in found]
+            rows = [AdRow(each) for each in found]
             return [row for row in rows if constraint is None or row.value(constraint) is True]
         kind = query.table.kind if query.kind is None else query.kind
         asked = central.Ads(
@@ -175,17 +175,17 @@ def _online(query: Query) -> list[Row]:
     return [row for row in rows if _is_meant(query, row)]
 
 
-def _wanted(query: Query) -> Wanted:
+def _wanted(query: StatusQuery) -> Projection:
     beside = (*query.sort, "Name", "Machine", "MyType")
     if query.output.is_own and "total" not in query.flags:
         return query.output.wanted(*beside)
     from roost.cli.condor.status_compact import LOOKED_AT
 
     more = LOOKED_AT if query.table_name == "COMPACT" else ()
-    return Wanted(needed([*query.table.expressions, *beside, *more]) or [])
+    return Projection(needed([*query.table.expressions, *beside, *more]) or [])
 
 
-def _is_meant(query: Query, row: Row) -> bool:
+def _is_meant(query: StatusQuery, row: AdRow) -> bool:
     if "generic" in query.flags and row.text("MyType") in _OF_DAEMONS:
         return False
     if not query.names:
@@ -195,7 +195,7 @@ def _is_meant(query: Query, row: Row) -> bool:
     return any(wanted in known for wanted in query.names)
 
 
-def _sort(query: Query, rows: list[Row]) -> None:
+def _sort(query: StatusQuery, rows: list[AdRow]) -> None:
     rows.sort(key=lambda row: _natural(row.text("Machine"), row.text("Name")))
     for expression in reversed(query.sort):
         rows.sort(key=lambda row: _sortable(row, expression))
@@ -215,12 +215,12 @@ def _natural(machine: str, name: str) -> tuple[str, list[tuple[int, str]]]:
     return machine, parts
 
 
-def _sortable(row: Row, expression: str) -> tuple[int, float, str]:
+def _sortable(row: AdRow, expression: str) -> tuple[int, float, str]:
     value = row.value(expression)
     return (0, float(value), "") if isinstance(value, int | float) else (1, 0.0, str(value))
 
 
-def _show(query: Query, rows: list[Row]) -> None:
+def _show(query: StatusQuery, rows: list[AdRow]) -> None:
     if not rows:
         return
     table = query.table

@@ -1,6 +1,6 @@
 """``condor_status -compact``: the slots of each machine as one row.
 
-Sizes of partitionable slots are what they still have; those of the slots carved out of them are in use.
+Sizes of partitionable slots are those still free; those of their dynamic slots are in use.
 """
 
 from __future__ import annotations
@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import Any, Final
 
 from roost.cli.condor.printing.renderers import RENDERERS
-from roost.cli.condor.printing.rows import Row
+from roost.cli.condor.printing.rows import AdRow
 
-#: What it needs of each slot.
+#: The attributes of each slot that it needs.
 LOOKED_AT: Final = (
     "Machine", "Arch", "OpSys", "OpSysAndVer", "Cpus", "GPUs", "Memory", "LoadAvg", "State", "Activity", "TotalCpus",
     "TotalMemory", "TotalLoadAvg", "PartitionableSlot", "DynamicSlot", "Name",
@@ -18,15 +18,15 @@ LOOKED_AT: Final = (
 _MB: Final = 1024.0
 
 
-def machines(rows: list[Row]) -> list[Row]:
+def machines(rows: list[AdRow]) -> list[AdRow]:
     """One row per machine, in the order of their first slots."""
-    found: dict[str, list[Row]] = {}
+    found: dict[str, list[AdRow]] = {}
     for row in rows:
         found.setdefault(row.text("Machine"), []).append(row)
     return [_machine(name, slots) for name, slots in found.items()]
 
 
-def _machine(name: str, slots: list[Row]) -> Row:
+def _machine(name: str, slots: list[AdRow]) -> AdRow:
     first = slots[0]
     platform = RENDERERS["PLATFORM"].render(first, first.value("Arch")) or "?"
     free = [slot for slot in slots if slot.text("State") in ("Unclaimed", "Owner")]
@@ -45,10 +45,10 @@ def _machine(name: str, slots: list[Row]) -> Row:
         "JobsMin": 0,
         "MaxSlotGb": int(max((slot.number("Memory") for slot in claimed), default=0.0) / _MB),
     }
-    return Row(data)
+    return AdRow(data)
 
 
-def _letters(slots: list[Row]) -> str:
-    """State and activity of the slots, where they are alike; ``**`` where not."""
+def _letters(slots: list[AdRow]) -> str:
+    """State and activity of the slots, if all are the same; otherwise ``**``."""
     found = {f"{slot.text('State')[:1]}{slot.text('Activity')[:1].lower()}" for slot in slots}
     return found.pop() if len(found) == 1 else "**"

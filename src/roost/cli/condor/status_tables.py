@@ -1,4 +1,4 @@
-"""The tables of ``condor_status``, as data, and the sums below them."""
+"""The tables of ``condor_status``, as data, and the totals below them."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Final, NamedTuple
 
 from roost.cli.condor.printing.columns import Column, Mask
 from roost.cli.condor.printing.renderers import looked_at, rendered
-from roost.cli.condor.printing.rows import Row
+from roost.cli.condor.printing.rows import AdRow
 
 
 def _text(attr: str, wide: int, title: str = "", *, cut: bool = False) -> Column:
     return Column(attr, title or attr, wide=wide, left=True, auto=True, cut=cut, render=_string, otherwise="??")
 
 
-def _string(row: Row, value: object) -> str | None:
+def _string(row: AdRow, value: object) -> str | None:
     return str(value) if value.__class__ is str else None
 
 
@@ -28,53 +28,53 @@ _SYSTEM: Final = (_text("OpSys", 10), _text("Arch", 6))
 
 
 class Sum(NamedTuple):
-    """One figure of the sums: its title, its width, what an ad adds to it."""
+    """One column of the totals: its heading, its width, what an ad adds to it."""
 
     title: str
     wide: int
-    of: Callable[[Row], int]
+    of: Callable[[AdRow], int]
     #: Whether only the line of the total shows it.
     last_only: bool = False
-    #: What is shown of the ads in place of the sum; None for the sum.
-    shown: Callable[[list[Row]], str] | None = None
+    #: What is shown instead of the sum; None for the sum.
+    shown: Callable[[list[AdRow]], str] | None = None
 
 
-class Table(NamedTuple):
-    """One of them, and what its sums are of."""
+class StatusTable(NamedTuple):
+    """One of them, and its totals."""
 
     #: MyType of its ads; "" for any.
     kind: str
     mask: Mask
     sums: tuple[Sum, ...] = ()
-    #: The ads that are one line of the sums have this in common.
-    key: Callable[[Row], str] = lambda row: ""
-    #: What the sums look at.
+    #: The key by which ads are grouped into lines of the totals.
+    key: Callable[[AdRow], str] = lambda row: ""
+    #: The expressions that the totals need.
     summed: tuple[str, ...] = ()
 
     @property
     def expressions(self) -> list[str]:
-        """What it looks at."""
+        """The expressions that it needs."""
         beside = [name for column in self.mask.columns for name in looked_at(column.render)]
         return [*self.mask.expressions, *beside, *self.summed, "Name", "Machine", "MyType"]
 
 
-def _in_state(*states: str) -> Callable[[Row], int]:
+def _in_state(*states: str) -> Callable[[AdRow], int]:
     return lambda row: 1 if row.text("State") in states else 0
 
 
-def _one(row: Row) -> int:
+def _one(row: AdRow) -> int:
     return 1
 
 
-def _added(attr: str) -> Callable[[Row], int]:
+def _added(attr: str) -> Callable[[AdRow], int]:
     return lambda row: row.whole(attr)
 
 
-def _mean(attr: str, rows: list[Row]) -> float:
+def _mean(attr: str, rows: list[AdRow]) -> float:
     return sum(row.number(attr) for row in rows) / max(1, len(rows))
 
 
-def _platform(row: Row) -> str:
+def _platform(row: AdRow) -> str:
     return f"{row.text('Arch')}/{row.text('OpSys')}"
 
 
@@ -92,14 +92,14 @@ _STATES: Final = (
 _SLOT_SUMMED: Final = ("State", "Arch", "OpSys")
 _FIRST: Final = (*_SYSTEM, _text("State", 9), _text("Activity", 8))
 
-SLOTS: Final = Table(
+SLOTS: Final = StatusTable(
     "Machine",
     Mask((_text("Name", 18), *_FIRST, _LOAD, _number("Memory", 4, "Mem"),
           Column("EnteredCurrentActivity", "  ActvtyTime", wide=12, auto=True, before=False,
                  render=rendered("ACTIVITY_TIME"), otherwise="   [Unknown]"))),
     _STATES, _platform, _SLOT_SUMMED,
 )  # fmt: skip
-RUN: Final = Table(
+RUN: Final = StatusTable(
     "Machine",
     Mask((_text("Name", 15), _text("OpSys", 11), _text("Arch", 6), _LOAD, _text("RemoteUser", 20),
           _text("ClientMachine", 16))),
@@ -107,7 +107,7 @@ RUN: Final = Table(
      Sum("AvgLoadAvg", 12, _one, shown=lambda rows: f"  {_mean('LoadAvg', rows):.3f}")),
     _platform, (*_SLOT_SUMMED, "Mips", "KFlops", "LoadAvg"),
 )  # fmt: skip
-SERVER: Final = Table(
+SERVER: Final = StatusTable(
     "Machine",
     Mask((_text("Name", 13), _text("OpSys", 11), _text("Arch", 6), _LOAD, _number("Memory", 8), _number("Disk", 9),
           _number("Mips", 7), _number("KFlops", 9))),
@@ -115,7 +115,7 @@ SERVER: Final = Table(
      Sum("Disk", 11, _added("Disk")), Sum("MIPS", 11, _added("Mips")), Sum("KFLOPS", 11, _added("KFlops"))),
     _platform, _SLOT_SUMMED,
 )  # fmt: skip
-STATE: Final = Table(
+STATE: Final = StatusTable(
     "Machine",
     Mask((_text("Name", 12), _number("Cpus", 3, "Cpu"), _number("Memory", 5, " Mem"), _LOAD,
           Column("KeyboardIdle", "  KbdIdle", wide=12, before=False, render=rendered("TIME"), otherwise="??"),
@@ -129,7 +129,7 @@ STATE: Final = Table(
      Sum("Backfill", 8, _in_state("Backfill"))),
     lambda row: row.text("Activity"), ("State", "Activity"),
 )  # fmt: skip
-SCHEDDS: Final = Table(
+SCHEDDS: Final = StatusTable(
     "Scheduler",
     Mask((_text("Name", 20), _text("Machine", 10), _number("TotalRunningJobs", 16), _number("TotalIdleJobs", 13),
           _number("TotalHeldJobs", 14))),
@@ -137,26 +137,26 @@ SCHEDDS: Final = Table(
           for name in ("TotalRunningJobs", "TotalIdleJobs", "TotalHeldJobs")),
     lambda row: "", (),
 )  # fmt: skip
-SUBMITTERS: Final = Table(
+SUBMITTERS: Final = StatusTable(
     "Submitter",
     Mask((_text("Name", 28), _text("Machine", 18), _number("RunningJobs", 11), _number("IdleJobs", 8),
           _number("HeldJobs", 8))),
     tuple(Sum(name, 18, _added(name)) for name in ("RunningJobs", "IdleJobs", "HeldJobs")),
     lambda row: row.text("Name"), (),
 )  # fmt: skip
-MASTERS: Final = Table("DaemonMaster", Mask((_text("Name", 20),)))
-COLLECTORS: Final = Table(
+MASTERS: Final = StatusTable("DaemonMaster", Mask((_text("Name", 20),)))
+COLLECTORS: Final = StatusTable(
     "Collector",
     Mask((_text("Name", 28), _text("Machine", 18), _number("RunningJobs", 11), _number("IdleJobs", 8),
           _number("HostsTotal", 10))),
 )  # fmt: skip
-NEGOTIATORS: Final = Table("Negotiator", Mask((_text("Name", 20), _text("Machine", 20))))
-ANY: Final = Table(
+NEGOTIATORS: Final = StatusTable("Negotiator", Mask((_text("Name", 20), _text("Machine", 20))))
+ANY: Final = StatusTable(
     "",
     Mask((_text("MyType", 18)._replace(otherwise="None"), _text("TargetType", 18)._replace(otherwise="None"),
           _text("Name", 41)._replace(otherwise="[???]"))),
 )  # fmt: skip
-COMPACT: Final = Table(
+COMPACT: Final = StatusTable(
     "Machine",
     Mask((_text("Machine", 16), _text("Platform", 8), _number("Slots", 5), _number("Cpus", 4), _number("GPUs", 4),
           Column("TotalGb", " TotalGb", wide=8, auto=True, form="%8.2f"), _number("FreeCpu", 7, " FreCpu"),
@@ -167,9 +167,9 @@ COMPACT: Final = Table(
 )  # fmt: skip
 
 
-def sums(table: Table, rows: Iterable[Row]) -> list[str]:
-    """The lines of the sums, each with its end."""
-    by_key: dict[str, list[Row]] = {}
+def sums(table: StatusTable, rows: Iterable[AdRow]) -> list[str]:
+    """The lines of the totals, including line ends."""
+    by_key: dict[str, list[AdRow]] = {}
     for row in rows:
         by_key.setdefault(table.key(row), []).append(row)
     wide = max(5, *(len(key) for key in by_key)) if by_key else 5
@@ -182,7 +182,7 @@ def sums(table: Table, rows: Iterable[Row]) -> list[str]:
     return [*found, f"{'Total':>{wide}}{_line(table, everything)}\n"]
 
 
-def _line(table: Table, rows: list[Row]) -> str:
+def _line(table: StatusTable, rows: list[AdRow]) -> str:
     return " ".join(
         f"{sum(each.of(row) for row in rows):{each.wide}d}" if each.shown is None else each.shown(rows)
         for each in table.sums

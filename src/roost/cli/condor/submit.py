@@ -1,6 +1,6 @@
-"""``condor_submit``: read a submit description and hand its jobs to the queue.
+"""``condor_submit``: read a submit description and submit its jobs to the queue.
 
-It reads descriptions and submits as `roost submit` does; the words, the files of ``-dry-run`` and the exit statuses are
+It reads descriptions and submits like `roost submit`; the wording, the files of ``-dry-run`` and the exit statuses are
 HTCondor's.
 """
 
@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TextIO
 
-from roost.cli.condor.asking import Place
+from roost.cli.condor.asking import DaemonLocation
 from roost.cli.condor.errors import ToolError
 from roost.cli.condor.options import Given, Option, given, number
 from roost.cli.pool import Refused
@@ -30,39 +30,40 @@ OPTIONS: Final = (
     Option("verbose", "print the ads of the jobs", least=1),
     Option("file", "the description", takes="FILE", least=2),
     Option("append", "a line before each queue statement, or what -queue takes; repeatable", takes="LINE", least=1),
-    Option("queue", "what stands behind queue, where the description has no queue statement", takes="ARGS..."),
-    Option("batch-name", "the batch that the jobs belong to", takes="NAME", least=1),
-    Option("dry-run", "write the ads to a file, - for standard output, and submit nothing", takes="FILE", least=3,
+    Option("queue", "arguments of queue if the description has no queue statement", takes="ARGS..."),
+    Option("batch-name", "name of the jobs' batch", takes="NAME", least=1),
+    Option("dry-run", "write the ads to a file (- for standard output) without submitting them", takes="FILE", least=3,
            colon="cluster=N"),
-    Option("maxjobs", "submit nothing if there are more jobs", takes="N", least=1),
+    Option("maxjobs", "submit nothing if the description produces more than N jobs", takes="N", least=1),
     Option("single-cluster", "submit nothing if there is more than one cluster", least=3),
-    Option("name", "the queue to submit to", takes="NAME", least=1),
-    Option("remote", "the same, as if with -spool", takes="NAME", least=1),
-    Option("pool", "the pool of that queue", takes="HOST", least=2),
+    Option("name", "queue to submit to", takes="NAME", least=1),
+    Option("remote", "the same, and implies -spool", takes="NAME", least=1),
+    Option("pool", "pool of that queue", takes="HOST", least=2),
     Option("spool", "copy the files of the jobs to the queue now; condor_transfer_data fetches their output", least=3),
     Option("disable", "do not check that files exist", least=2),
-    Option("unused", "do not warn about lines without effect", least=1),
-    Option("force", "accepted, without effect"),
-    Option("debug", "accepted, without effect", least=2),
-    Option("factory", "accepted: the queue always makes jobs when they are needed", least=2),
-    Option("allow-crlf-script", "accepted, without effect", least=2),
-    Option("addr", "accepted, without effect", takes="ADDRESS", least=2),
-    Option("stm", "accepted, without effect", takes="METHOD", least=3),
-    Option("interactive", "work in a shell on the machine that the job gets", least=1),
+    Option("unused", "do not warn about lines that have no effect", least=1),
+    Option("force", "accepted, has no effect"),
+    Option("debug", "accepted, has no effect", least=2),
+    Option("factory", "have the jobs enter the queue in parts; at most as many as max_materialize and max_idle say",
+           least=2),
+    Option("allow-crlf-script", "accepted, has no effect", least=2),
+    Option("addr", "accepted, has no effect", takes="ADDRESS", least=2),
+    Option("stm", "accepted, has no effect", takes="METHOD", least=3),
+    Option("interactive", "open a shell on the machine that the job is matched with", least=1),
 )  # fmt: skip
-#: What an interactive job is, as in HTCondor: it gives up if no shell begins within its 180 s.
+#: The lines of an interactive job, as in HTCondor: it gives up if no shell begins within 180 s.
 INTERACTIVE: Final = (
     "executable = /bin/sleep", "arguments = 180", "transfer_executable = false", "My.InteractiveJob = true",
 )  # fmt: skip
-#: Dots that are printed at most: one stands for a job.
+#: Maximum number of dots printed: one per job.
 DOTS_MAX: Final = 100_000
 
 
 class Order:
-    """What the command line says."""
+    """The parsed command line."""
 
     def __init__(self) -> None:
-        self.place = Place()
+        self.place = DaemonLocation()
         self.file = ""
         self.assignments: list[str] = []
         self.append: list[str] = []
@@ -70,7 +71,7 @@ class Order:
         self.dry_run = ""
         self.first_cluster = 1
         self.jobs_max = 0
-        #: Names of the options that need no more than to be there.
+        #: Names of the options without values.
         self.flags: set[str] = set()
 
     def take(self, option: Given) -> None:
@@ -104,12 +105,12 @@ class Order:
         if equals and name.strip().replace("_", "").replace(".", "").replace("+", "").isalnum():
             self.assignments.append(word)
         elif self.file:
-            raise ToolError(f"ERROR: two descriptions are named, {self.file} and {word}")
+            raise ToolError(f"ERROR: more than one submit description given: {self.file} and {word}")
         else:
             self.file = word
 
     def _append(self, line: str) -> None:
-        """A line of the description; a queue statement is the same as behind -queue."""
+        """A line of the description; a queue statement works like the arguments of -queue."""
         word, _, rest = line.strip().partition(" ")
         if word.lower() == "queue":
             self.queue = rest.strip()
@@ -134,25 +135,36 @@ def run(name: str, arguments: list[str]) -> int:
     _complain(order, submission)
     if order.dry_run:
         return _dry_run(order, submission)
+    if "factory" in order.flags:
+        _make_factories(order, submission)
     if "interactive" in order.flags and "spool" in order.flags:
         raise ToolError("\nERROR: -interactive cannot be combined with -spool or -remote")
     if "interactive" in order.flags and submission.count != 1:
-        raise ToolError(f"\nERROR: -interactive is for one job; the description makes {submission.count}")
+        raise ToolError(f"\nERROR: -interactive requires exactly one job; the description produces {submission.count}")
     return _submit(order, submission)
 
 
+def _make_factories(order: Order, submission: Submission) -> None:
+    """Have each cluster be one whose jobs are made one after another, if it is none by its description."""
+    if "spool" in order.flags:
+        raise ToolError("\nERROR: -factory cannot be combined with -spool or -remote")
+    for plan in submission.clusters:
+        if plan.max_materialize is None and plan.max_idle is None:
+            plan.common.put("JobMaterializeLimit", plan.count)
+
+
 def _make_interactive(order: Order) -> None:
-    """Have the job be a placeholder for a shell, whatever its program is in the description."""
+    """Make the job a placeholder for a shell, whatever its program is in the description."""
     order.append += INTERACTIVE
     if not order.file:
         order.file, order.queue = os.devnull, order.queue or "1"
 
 
 def _interact(order: Order, job: str) -> int:
-    """Work in a shell beside a job that was submitted for it."""
-    from roost.cli.condor.ssh_to_job import Wanted, own_shells, session
+    """Work in a shell alongside a job that was submitted for it."""
+    from roost.cli.condor.ssh_to_job import SshRequest, own_shells, session
 
-    wanted = Wanted(job, shells=own_shells(), auto_retry=True, remove_on_interrupt=True)
+    wanted = SshRequest(job, shells=own_shells(), auto_retry=True, remove_on_interrupt=True)
     return session(order.place, wanted)
 
 
@@ -188,7 +200,7 @@ def _read(order: Order) -> Submission:
 
 
 def _complain(order: Order, submission: Submission) -> None:
-    """Tell what is wrong. Raises ToolError where nothing can be submitted."""
+    """Print the problems. Raises ToolError if nothing can be submitted."""
     from roost.config.not_text import SHOWN_MAX, joined
     from roost.schedd.submit.diagnostics import SubmitCode
 
@@ -210,7 +222,7 @@ def _complain(order: Order, submission: Submission) -> None:
     if order.jobs_max and submission.count > order.jobs_max:
         raise ToolError(f"\nERROR: Number of submitted jobs would exceed -maxjobs ({order.jobs_max})")
     if "single-cluster" in order.flags and len(submission.clusters) > 1:
-        raise ToolError("\nERROR: the jobs would make more than one cluster, and -single-cluster was specified")
+        raise ToolError("\nERROR: the description produces more than one cluster, but -single-cluster was specified")
 
 
 def _words(code: str, message: str) -> str:
@@ -244,7 +256,7 @@ def _submit(order: Order, submission: Submission) -> int:
     if "spool" in order.flags:
         _spool(order, [each.cluster for each in taken])
     if "terse" not in order.flags and sys.stderr.isatty():
-        # Programs take a command that prints to standard error for one that failed.
+        # Programs interpret output on standard error as a failure.
         clusters = " ".join(str(each.cluster) for each in taken)
         _tell(f"To monitor your job(s), run: condor_watch_q -clusters {clusters}")
     return 0
@@ -283,7 +295,7 @@ def _verbose(clusters: list[int], submission: Submission) -> None:
 
 
 def _ads(plan: ClusterPlan, number: int) -> Iterator[str]:
-    """The ads of a cluster as texts, a line an attribute."""
+    """The ads of a cluster as texts, one attribute per line."""
     from roost.classad.forms import Form, Order, format_ad
     from roost.schedd.submit.plan import fill
 
@@ -293,7 +305,7 @@ def _ads(plan: ClusterPlan, number: int) -> Iterator[str]:
 
 
 def _dry_run(order: Order, submission: Submission) -> int:
-    """Write the ads as HTCondor does: of a cluster's first job all of it, of the others what differs."""
+    """Write the ads as HTCondor does: the whole ad of a cluster's first job, and the differences of the others."""
     shown = "terse" not in order.flags
     if shown:
         sys.stdout.write("Dry-Run job(s)")
@@ -319,7 +331,7 @@ def _dry_run_file(name: str) -> AbstractContextManager[TextIO]:
 
 
 def _differing(texts: Iterator[str]) -> Iterator[dict[str, str]]:
-    """The attributes of the first ad, and of each other one those that the first has otherwise, or has alone."""
+    """The attributes of the first ad, and the differences of each other one."""
     first: dict[str, str] = {}
     for text in texts:
         parts = (line.partition(" = ") for line in text.splitlines())

@@ -1,6 +1,7 @@
-"""``condor_tail``: the last bytes of what a running job has written, as they are on the machine where it runs.
+"""``condor_tail``: the last bytes of a running job's output, as they are on its machine.
 
-A program beside the job reads the files, as `condor_ssh_to_job` starts one; so the job's user alone can ask.
+A program alongside the job reads the files, started like those of `condor_ssh_to_job`; only the job's user can
+therefore use it.
 """
 
 from __future__ import annotations
@@ -8,11 +9,11 @@ from __future__ import annotations
 import shlex
 from typing import Final
 
-from roost.cli.condor.asking import PLACE_OPTIONS, Place
+from roost.cli.condor.asking import PLACE_OPTIONS, DaemonLocation
 from roost.cli.condor.choosing import job_id
 from roost.cli.condor.errors import ToolError, UsageError
 from roost.cli.condor.options import Option, given, number
-from roost.cli.condor.ssh_to_job import Wanted, session
+from roost.cli.condor.ssh_to_job import SshRequest, session
 from roost.wire.requests import queue
 
 OPTIONS: Final = (
@@ -23,16 +24,16 @@ OPTIONS: Final = (
     Option("no-stdout", "not standard output", least=4),
     Option("stdout", "standard output, too, where files are named", least=4),
     *PLACE_OPTIONS,
-    Option("debug", "accepted, without effect", least=1),
+    Option("debug", "accepted, has no effect", least=1),
 )
 _BYTES: Final = 1024
-#: Attribute to the name of the file in the scratch directory of a job whose files are moved.
+#: Attribute to the name of the file in the scratch directory of a job with file transfer.
 _STREAMS: Final = {"Out": "_condor_stdout", "Err": "_condor_stderr"}
 
 
 def run(name: str, arguments: list[str]) -> int:
     """Run ``condor_tail``."""
-    place, flags, words, most = Place(), set[str](), list[str](), _BYTES
+    place, flags, words, most = DaemonLocation(), set[str](), list[str](), _BYTES
     for option in given(arguments, OPTIONS):
         if place.take(option):
             continue
@@ -52,7 +53,7 @@ def run(name: str, arguments: list[str]) -> int:
     shown = [*(_path(place, job, each) for each in streams), *map(_word, words[1:])]
     follows = "-f " if "follow" in flags else ""
     line = f"exec tail -c {most} {follows}-- {' '.join(shown)}"
-    return session(place, Wanted(job, (line,), terminal=False, auto_retry="auto-retry" in flags, reads=False))
+    return session(place, SshRequest(job, (line,), terminal=False, auto_retry="auto-retry" in flags, reads=False))
 
 
 def _streams(flags: set[str], *, has_files: bool) -> list[str]:
@@ -62,8 +63,8 @@ def _streams(flags: set[str], *, has_files: bool) -> list[str]:
     return [] if hidden else ["Out"]
 
 
-def _path(place: Place, job: str, attribute: str) -> str:
-    """The word of a shell that names where a job prints to."""
+def _path(place: DaemonLocation, job: str, attribute: str) -> str:
+    """A shell word for the file to which a job prints."""
     rows = place.ask(lambda pool: pool.ask(queue.Query(jobs=(job,), projection=("Iwd", attribute))))
     if not rows:
         raise ToolError(f"Error: job {job} is not in the queue")

@@ -1,7 +1,7 @@
-"""``condor_top``: what the daemons of this machine use, the busiest first.
+"""``condor_top``: the resource use of this machine's daemons, busiest first.
 
-HTCondor's shows counters of each daemon's handlers, which Roost's daemons do not keep; here are their processes. On a
-terminal the table is drawn again until Ctrl-C; elsewhere it is printed once.
+HTCondor's version shows counters of each daemon's handlers, which Roost's daemons do not keep; this one shows their
+processes. On a terminal the table is redrawn until Ctrl-C; elsewhere it is printed once.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from roost.runtime.home import Home, HomeError
 from roost.runtime.processes.shepherd.processes import look
 
 OPTIONS: Final = (
-    Option("delay", "seconds between two looks; 3", takes="SECONDS", least=1),
+    Option("delay", "seconds between updates; 3", takes="SECONDS", least=1),
     Option("once", "print one table, on a terminal, too", least=1),
 )
 _DELAY_S: Final = 3
@@ -28,7 +28,7 @@ _PAGE_KIB: Final = os.sysconf("SC_PAGE_SIZE") // 1024
 
 
 class _Look(NamedTuple):
-    """A process at an instant."""
+    """A process at one instant."""
 
     cpu_s: float
     memory_kib: int

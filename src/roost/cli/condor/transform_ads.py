@@ -1,4 +1,4 @@
-"""``condor_transform_ads``: change the ads of files by rules, and print them."""
+"""``condor_transform_ads``: transform the ads in files by rules, and print them."""
 
 from __future__ import annotations
 
@@ -10,29 +10,31 @@ from roost.cli.condor.errors import ToolError, UsageError
 from roost.cli.condor.options import Given, Option, given
 from roost.cli.condor.printing import documents
 from roost.cli.condor.printing.chosen import rows_of_file
-from roost.cli.condor.printing.rows import Row
+from roost.cli.condor.printing.rows import AdRow
 from roost.runtime.files.bounded_text import bounded_text
 
 OPTIONS: Final = (
-    Option("rules", "the rules; may be repeated", takes="FILE", least=1),
-    Option("jobtransforms", "rules of the configuration: JOB_TRANSFORM_<NAME> for each name", takes="NAMES", least=4),
-    Option("in", "ads to change, - for standard input", takes="FILE", least=1, colon="FORM"),
-    Option("out", "where they go, - for standard output", takes="FILE", least=1, colon="FORM"),
-    Option("long", "in the form of -long (default)", least=1),
+    Option("rules", "file of transform rules; may be repeated", takes="FILE", least=1),
+    Option(
+        "jobtransforms", "use rules from the configuration: JOB_TRANSFORM_<NAME> for each name", takes="NAMES", least=4
+    ),
+    Option("in", "file of ads to transform; - for standard input", takes="FILE", least=1, colon="FORM"),
+    Option("out", "output file; - for standard output", takes="FILE", least=1, colon="FORM"),
+    Option("long", "write the format of -long (default)", least=1),
     Option("json", "as JSON", least=2),
     Option("jsonl", "one JSON object per line", least=5),
     Option("xml", "as XML", least=3),
-    Option("new", "in the new form", least=3),
-    Option("verbose", "report what is done to each ad", least=1),
-    Option("terse", "accepted, without effect", least=2),
-    Option("debug", "accepted, without effect", least=1),
+    Option("new", "write the new ClassAd syntax", least=3),
+    Option("verbose", "report the rules applied to each ad", least=1),
+    Option("terse", "accepted, has no effect", least=2),
+    Option("debug", "accepted, has no effect", least=1),
 )
 _FORMS: Final = {"long": documents.LONG, "json": documents.JSON, "jsonl": documents.JSON_LINES, "xml": documents.XML,
                  "new": documents.NEW, "nosort": documents.LONG, "auto": documents.LONG}  # fmt: skip
 
 
 class _Order:
-    """What the command line says."""
+    """The parsed command line."""
 
     def __init__(self, arguments: list[str]) -> None:
         self.rules: list[str] = []
@@ -45,7 +47,7 @@ class _Order:
         for option in given(arguments, OPTIONS):
             self._take(option)
         if not self.rules and not self.configured:
-            raise UsageError("ERROR : no rules: name a file with -rules, or rules of the configuration")
+            raise UsageError("ERROR : no rules given: use -rules, or name rules of the configuration")
 
     def _take(self, option: Given) -> None:
         match option.name:
@@ -65,9 +67,10 @@ class _Order:
                 self.form = _FORMS[option.name]
             case "":
                 name, equals, value = option.value.partition("=")
-                if not equals:
-                    raise UsageError(f"ERROR : unrecognized argument {option.value}: macros are given as NAME=TEXT")
-                self.macros[name.strip()] = value.strip()
+                if equals:
+                    self.macros[name.strip()] = value.strip()
+                else:
+                    self.inputs.append(option.value)
 
 
 def run(name: str, arguments: list[str]) -> int:
@@ -77,7 +80,7 @@ def run(name: str, arguments: list[str]) -> int:
 
     order = _Order(arguments)
     host = SystemHost()
-    rows: list[Row] = []
+    rows: list[AdRow] = []
     try:
         transforms = [read_transform(text, origin) for origin, text in _texts(order)]
         for path in order.inputs or ["-"]:
@@ -86,7 +89,7 @@ def run(name: str, arguments: list[str]) -> int:
                 applied = [each.name or "rules" for each in transforms if each.apply(ad, host, order.macros)]
                 if order.verbose:
                     sys.stderr.write(f"{path}: {', '.join(applied) or 'no rules'} applied\n")
-                rows.append(Row.of(ad))
+                rows.append(AdRow.of(ad))
     except TransformError as error:
         raise ToolError(f"ERROR : {error}") from None
     _write(order, rows)
@@ -114,7 +117,7 @@ def _texts(order: _Order) -> list[tuple[str, str]]:
     return found
 
 
-def _write(order: _Order, rows: list[Row]) -> None:
+def _write(order: _Order, rows: list[AdRow]) -> None:
     if order.out == "-":
         documents.write_ads(rows, order.form, sys.stdout)
         return

@@ -1,4 +1,4 @@
-"""``condor_userprio``: users' priorities and what they use; administrators change them."""
+"""``condor_userprio``: users' priorities and usage, with changes by administrators."""
 
 from __future__ import annotations
 
@@ -6,47 +6,47 @@ import sys
 import time
 from typing import Final
 
-from roost.cli.condor.asking import Place
+from roost.cli.condor.asking import DaemonLocation
 from roost.cli.condor.choosing import check_constraint
 from roost.cli.condor.errors import ToolError, UsageError
 from roost.cli.condor.options import Option, given
 from roost.cli.condor.printing.chosen import OUTPUT_OPTIONS, Output
 from roost.cli.condor.printing.renderers import date
-from roost.cli.condor.printing.rows import Row
+from roost.cli.condor.printing.rows import AdRow
 from roost.cli.pool import Pool, Refused
 from roost.wire.requests import central
 
 OPTIONS: Final = (
     *OUTPUT_OPTIONS,
-    Option("all", "all figures of all users", least=3),
-    Option("allusers", "users without recent use, too", least=4),
-    Option("activefrom", "users with use since then", takes="MONTH DAY YEAR", least=3),
-    Option("usage", "what users have used", least=1),
+    Option("all", "show all fields of all users", least=3),
+    Option("allusers", "also show users without recent usage", least=4),
+    Option("activefrom", "show users with usage since this date", takes="MONTH DAY YEAR", least=3),
+    Option("usage", "show usage", least=1),
     Option("priority", "priorities alone", least=3),
-    Option("most", "the most common figures (default)", least=1),
-    Option("quotas", "accepted, ignored: groups are not listed", least=1),
+    Option("most", "show the most common fields (default)", least=1),
+    Option("quotas", "accepted; groups are not listed", least=1),
     Option("grouporder", "the same", least=6),
     Option("grouprollup", "the same", least=6),
     Option("hierarchical", "the same", least=2),
-    Option("constraint", "users for whom this is true", takes="EXPR", least=3),
-    Option("setfactor", "give a user this priority factor", takes="USER VALUE", least=4),
+    Option("constraint", "only users for whom EXPR is true", takes="EXPR", least=3),
+    Option("setfactor", "set a user's priority factor", takes="USER VALUE", least=4),
     Option("setprio", "set a user's real priority", takes="USER VALUE", least=4),
-    Option("setfloor", "weight of slots that a user gets before fair share", takes="USER VALUE", least=6),
-    Option("setceiling", "weight of slots that a user never exceeds", takes="USER VALUE", least=4),
-    Option("setaccum", "set what a user has used, weight of slots times s", takes="USER VALUE", least=4),
-    Option("setbegin", "set when a user began to use slots, epoch s", takes="USER VALUE", least=4),
-    Option("setlast", "set when a user used slots last, epoch s", takes="USER VALUE", least=4),
-    Option("resetusage", "forget what a user has used", takes="USER", least=6),
-    Option("resetall", "forget what all users have used", least=6),
+    Option("setfloor", "set the slot weight that a user gets before fair share applies", takes="USER VALUE", least=6),
+    Option("setceiling", "set the slot weight that a user can never exceed", takes="USER VALUE", least=4),
+    Option("setaccum", "set a user's accumulated usage, slot weight times s", takes="USER VALUE", least=4),
+    Option("setbegin", "set the time when a user began to use slots, epoch s", takes="USER VALUE", least=4),
+    Option("setlast", "set the time when a user last used slots, epoch s", takes="USER VALUE", least=4),
+    Option("resetusage", "clear a user's accumulated usage", takes="USER", least=6),
+    Option("resetall", "clear the accumulated usage of all users", least=6),
     Option("delete", "forget a user", takes="USER", least=3),
-    Option("pool", "the pool to ask", takes="HOST", least=2),
+    Option("pool", "query this pool", takes="HOST", least=2),
     Option("name", "its matchmaker", takes="NAME", least=1),
-    Option("negotiator", "accepted, without effect", least=3),
-    Option("modular", "accepted, without effect", least=3),
-    Option("debug", "accepted, without effect", least=3),
+    Option("negotiator", "accepted, has no effect", least=3),
+    Option("modular", "accepted, has no effect", least=3),
+    Option("debug", "accepted, has no effect", least=3),
 )
-#: Option to what the matchmaker is asked, and the words when it is done.
-_DEEDS: Final[dict[str, tuple[central.UserAction, str]]] = {
+#: Option to the request to the negotiator, and the message when it is done.
+_ACTIONS: Final[dict[str, tuple[central.UserAction, str]]] = {
     "setfactor": ("set-factor", "The priority factor of {} was set to {:f}"),
     "setprio": ("set-priority", "The priority of {} was set to {:f}"),
     "setfloor": ("set-bounds", "The floor of {} was set to {:f}"),
@@ -57,16 +57,16 @@ _DEEDS: Final[dict[str, tuple[central.UserAction, str]]] = {
     "resetusage": ("reset", "The accumulated usage of {} was reset"),
     "delete": ("delete", "The accountant record named {} was deleted"),
 }
-#: Option to the figure that it writes.
+#: Option to the value that it sets.
 _USAGE: Final = {"setaccum": "used_s", "setbegin": "began", "setlast": "last"}
-#: Users are shown who have used something within this time, s.
+#: Users with usage within this time are shown, s.
 _RECENT_S: Final = 24 * 3600
 
 
 def run(name: str, arguments: list[str]) -> int:
     """Run ``condor_userprio``."""
-    place, output, users, flags = Place(), Output(), [], set()
-    deed: tuple[str, tuple[str, ...]] | None = None
+    place, output, users, flags = DaemonLocation(), Output(), [], set()
+    chosen: tuple[str, tuple[str, ...]] | None = None
     constraint = ""
     for option in given(arguments, OPTIONS):
         if option.name == "pool":
@@ -74,15 +74,15 @@ def run(name: str, arguments: list[str]) -> int:
         elif option.name == "constraint":
             constraint = option.value
             check_constraint(constraint)
-        elif option.name in _DEEDS:
-            deed = (option.name, option.values)
+        elif option.name in _ACTIONS:
+            chosen = (option.name, option.values)
         elif option.name == "":
             users.append(option.value)
         elif not output.take(option) and option.name != "name":
             flags.add(option.name)
     try:
-        if deed is not None:
-            done = deed
+        if chosen is not None:
+            done = chosen
             return place.ask(lambda pool: _change(pool, *done), lost="Error: failed to contact the negotiator")
         if "resetall" in flags:
             return place.ask(_reset_all, lost="Error: failed to contact the negotiator")
@@ -101,7 +101,7 @@ def run(name: str, arguments: list[str]) -> int:
 
 
 def _change(pool: Pool, name: str, values: tuple[str, ...]) -> int:
-    action, words = _DEEDS[name]
+    action, words = _ACTIONS[name]
     user = values[0]
     if "@" not in user:
         raise UsageError(f"You must specify the full name of the submittor: {user}@{pool.contact['uid_domain']}")
@@ -111,7 +111,7 @@ def _change(pool: Pool, name: str, values: tuple[str, ...]) -> int:
         raise UsageError(f"Error: -{name}: {values[1]} is not a number") from None
     more: dict[str, float | None] = {"value": number} if action in ("set-factor", "set-priority") else {}
     if action == "set-bounds":
-        mine = next((row for row in _rows(pool) if row.text("Name") == user), Row({}))
+        mine = next((row for row in _rows(pool) if row.text("Name") == user), AdRow({}))
         bounds = {each: mine.value(each.title()) for each in ("floor", "ceiling")}
         more = {each: value for each, value in bounds.items() if isinstance(value, int | float)}
         more[name.removeprefix("set")] = number if number >= 0 else None
@@ -132,15 +132,15 @@ def _reset_all(pool: Pool) -> int:
 # -- the table ---------------------------------------------------------------------------------------------------
 
 
-def _rows(pool: Pool) -> list[Row]:
+def _rows(pool: Pool) -> list[AdRow]:
     found = {str(ad.get("Name")): dict(ad) for ad in pool.ask(central.Users())}
     for ad in pool.ask(central.Ads(kind="Submitter")):
         mine = found.setdefault(str(ad.get("Name")), {"MyType": "Accounting", "Name": ad.get("Name")})
         mine["IdleJobs"] = mine.get("IdleJobs", 0) + int(ad.get("IdleJobs", 0))
-    return [Row(data) for _, data in sorted(found.items())]
+    return [AdRow(data) for _, data in sorted(found.items())]
 
 
-def _is_meant(row: Row, users: list[str], constraint: str, *, everybody: bool) -> bool:
+def _is_meant(row: AdRow, users: list[str], constraint: str, *, everybody: bool) -> bool:
     if users and row.text("Name") not in users and row.text("Name").partition("@")[0] not in users:
         return False
     if constraint and row.value(constraint) is not True:
@@ -149,7 +149,7 @@ def _is_meant(row: Row, users: list[str], constraint: str, *, everybody: bool) -
     return bool(users) or everybody or recent or row.whole("IdleJobs") > 0
 
 
-def _show(rows: list[Row], *, all_figures: bool) -> None:
+def _show(rows: list[AdRow], *, all_figures: bool) -> None:
     wide = max(19, *(len(row.text("Name")) for row in rows)) if rows else 19
     heads = ["Effective ", "Priority  ", "Res ", "Total Usage ", "Time Since", "Requested "]
     names = ["Priority", "Factor", "In Use", "(wghtd-hrs)", "Last Usage", "Resources"]
@@ -171,7 +171,7 @@ def _show(rows: list[Row], *, all_figures: bool) -> None:
     sys.stdout.write(f"{rule}\nNumber of users: {len(rows)}, resources in use: {in_use}, usage: {used_h:.2f} h\n")
 
 
-def _figures(row: Row, *, all_figures: bool) -> list[str]:
+def _figures(row: AdRow, *, all_figures: bool) -> list[str]:
     priority, factor = row.number("Priority"), row.number("PriorityFactor", 1.0)
     last = row.whole("LastUsageTime")
     ago = max(0, int(time.time()) - last) if last else None
@@ -184,7 +184,7 @@ def _figures(row: Row, *, all_figures: bool) -> list[str]:
     ]  # fmt: skip
 
 
-def _since(row: Row, ago: int | None) -> str:
+def _since(row: AdRow, ago: int | None) -> str:
     if row.whole("ResourcesUsed"):
         return "<now>"
     return "" if ago is None else f"{ago // 86400}+{ago // 3600 % 24:02d}:{ago // 60 % 60:02d}"

@@ -1,4 +1,4 @@
-"""``condor_version``: what programs look at to know how they have to speak to the pool."""
+"""``condor_version``: the version by which programs decide how to talk to the pool."""
 
 from __future__ import annotations
 

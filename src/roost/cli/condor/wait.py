@@ -1,7 +1,7 @@
 """``condor_wait``: wait until the jobs of an event log have ended.
 
-It needs no pool: what it knows is what the log says. What the log has when it is first read is taken as a whole, so
-that jobs of earlier runs which have ended do not hide those that have not; from then on each event counts by itself.
+It needs no pool: it only reads the log. The contents of the log at the first reading are taken as a whole, so that jobs
+of earlier runs that have ended do not hide those that have not; from then on each event counts by itself.
 """
 
 from __future__ import annotations
@@ -20,26 +20,29 @@ if TYPE_CHECKING:
     from roost.schedd.event_log.log import LoggedEvent
 
 OPTIONS: Final = (
-    Option("wait", "no longer than this; 0: not at all", takes="SECONDS", least=1),
-    Option("num", "until so many jobs have ended", takes="N", least=1),
-    Option("status", "print what happens to jobs", least=1),
-    Option("echo", "print the events themselves; FORM is XML or JSON, or UTC, SUB_SECOND or ISO_DATE", least=1,
+    Option("wait", "maximum time to wait; 0: do not wait", takes="SECONDS", least=1),
+    Option("num", "wait until N jobs have ended", takes="N", least=1),
+    Option("status", "print what happens to the jobs", least=1),
+    Option("echo", "print the events; FORM is XML or JSON, or UTC, SUB_SECOND or ISO_DATE", least=1,
            colon="FORM"),
-    Option("allevents", "go on after the last job has ended, until the time is up or the log ends", least=1),
-    Option("debug", "accepted, without effect", least=1),
+    Option("allevents", "continue after the last job has ended, until the time is over or the log ends", least=1),
+    Option("debug", "accepted, has no effect", least=1),
 )  # fmt: skip
 _SUBMITTED: Final = 0
 #: Numbers of events that end a job.
 _ENDS: Final = frozenset((5, 9))
+#: Those between which the jobs of a cluster are submitted one after another.
+_CLUSTER_SUBMITTED: Final = 35
+_CLUSTER_REMOVED: Final = 36
 _WORDS: Final = {0: "submitted", 1: "executing on host", 5: "completed", 9: "aborted"}
 _FORMS: Final = frozenset(("XML", "JSON", "UTC", "SUB_SECOND", "ISO_DATE"))
-#: First and longest pause between two looks at the log, s.
+#: Minimum and maximum pause between checks of the log, s.
 _FIRST_S: Final = 0.02
 _LONGEST_S: Final = 0.5
 
 
 class _Log:
-    """A log that grows."""
+    """A growing log."""
 
     def __init__(self, path: str) -> None:
         from roost.schedd.event_log.log import LogReader
@@ -49,7 +52,7 @@ class _Log:
         self._offset = 0
 
     def news(self) -> Iterator[LoggedEvent]:
-        """The events that have come since. Raises ToolError for a log that cannot be read."""
+        """The events since the last call. Raises ToolError for a log that cannot be read."""
         try:
             with self._path.open("rb") as file:
                 file.seek(0, 2)
@@ -65,10 +68,10 @@ class _Log:
 
 
 class _Order:
-    """What the command line says."""
+    """The parsed command line."""
 
     def __init__(self, arguments: list[str]) -> None:
-        #: None: as long as it takes.
+        #: None: no limit.
         self.seconds: float | None = None
         self.number = 0
         self.flags: set[str] = set()
@@ -110,7 +113,7 @@ class _Order:
         return job
 
     def means(self, event: LoggedEvent) -> bool:
-        """Whether an event is of a job that is waited for."""
+        """Whether an event belongs to a job that is waited for."""
         return self.job in ("", str(event.cluster), f"{event.cluster}.{event.proc}")
 
 
@@ -148,14 +151,14 @@ def run(name: str, arguments: list[str]) -> int:
 
 
 def _nobody(order: _Order) -> int:
-    """No job of the log is waited for: HTCondor takes that for done, and so do scripts; people are told."""
+    """Report that no job of the log is waited for: HTCondor, and scripts, treat that as done; people get a message."""
     sys.stderr.write(f"This log does not mention {'that job' if order.job else 'any jobs'}!\n")
     sys.stdout.write("All jobs done.\n")
     return 0
 
 
 def _too_late(order: _Order) -> int:
-    """The time is up. Where none was given, the log has been read to its end, which counts as success."""
+    """Report that time is up. Without a time limit, the log was read to its end, which counts as success."""
     if not order.seconds:
         return 0
     sys.stdout.write("Time expired.\n")
@@ -180,12 +183,14 @@ class _Jobs:
         return self._ended > 0 and not self.left
 
     def happened(self, event: LoggedEvent) -> None:
-        """Note an event, and print what is wanted of it."""
+        """Note an event, and print it if requested."""
         if not self._order.means(event):
             return
         job = (event.cluster, event.proc)
-        if event.number == _SUBMITTED:
+        if event.number in (_SUBMITTED, _CLUSTER_SUBMITTED):
             self.left.add(job)
+        elif event.number == _CLUSTER_REMOVED:
+            self.left.discard(job)
         elif event.number in _ENDS:
             self.left.discard(job)
             self._ended += 1

@@ -1,7 +1,7 @@
-"""``condor_watch_q``: the jobs of the queue while they come and go, one line for all that belong together.
+"""``condor_watch_q``: the jobs of the queue as they change, one line per batch.
 
-On a terminal the table is drawn anew where it stands; elsewhere it is printed whenever it has changed. It ends by
-Ctrl-C, when the jobs that were there have left, or when a condition of ``-exit`` is met.
+On a terminal the table is redrawn in place; elsewhere it is printed whenever it has changed. It ends with Ctrl-C, when
+the initial jobs have left, or when a condition of ``-exit`` is met.
 """
 
 from __future__ import annotations
@@ -10,35 +10,35 @@ import sys
 import time
 from typing import Any, Final
 
-from roost.cli.condor.asking import PLACE_OPTIONS, Place
-from roost.cli.condor.choosing import Choice, clusters, owner
+from roost.cli.condor.asking import PLACE_OPTIONS, DaemonLocation
+from roost.cli.condor.choosing import JobSelection, clusters, owner
 from roost.cli.condor.errors import ToolError, UsageError
 from roost.cli.condor.options import Given, Option, given
 from roost.cli.condor.printing.columns import lines
-from roost.cli.condor.queue_batches import Batch, batches, table
+from roost.cli.condor.queue_batches import BatchRow, batches, table
 from roost.cli.pool import Pool
 
 OPTIONS: Final = (
     Option("clusters", "these clusters", takes="CLUSTER...", least=1),
-    Option("users", "jobs of these users", takes="USER...", least=1),
+    Option("users", "watch jobs of these users", takes="USER...", least=1),
     Option("batches", "these batches", takes="NAME...", least=2),
     Option("exit", "exit when the jobs reach a status: GROUP,STATUS[,EXIT-STATUS]", takes="CONDITION...", least=2),
-    Option("groupby", "accepted: batches are the groups", takes="ATTR", least=2),
-    Option("files", "the clusters of these event logs", takes="FILE...", least=1),
-    Option("table", "accepted: it is always shown", least=2),
-    Option("no-table", "without the table", least=5),
-    Option("summary", "accepted: it is always shown", least=2),
-    Option("no-summary", "without the line of totals", least=6),
-    Option("refresh", "accepted: the table stays where it is", least=1),
-    Option("no-refresh", "print the table below the last one", least=6),
-    *(Option(f"{no}{word}", "accepted, without effect", least=len(word) + len(no))
+    Option("groupby", "accepted; jobs are always grouped by batch", takes="ATTR", least=2),
+    Option("files", "watch the clusters of these event logs", takes="FILE...", least=1),
+    Option("table", "accepted; it is always shown", least=2),
+    Option("no-table", "do not show the table", least=5),
+    Option("summary", "accepted; it is always shown", least=2),
+    Option("no-summary", "do not show the line of totals", least=6),
+    Option("refresh", "accepted; the table is always redrawn in place", least=1),
+    Option("no-refresh", "print each table below the previous one", least=6),
+    *(Option(f"{no}{word}", "accepted, has no effect", least=len(word) + len(no))
       for word in ("progress", "row-progress", "updated-at", "color", "abbreviate") for no in ("", "no-")),
     *PLACE_OPTIONS,
-    Option("debug", "accepted, without effect", least=1),
+    Option("debug", "accepted, has no effect", least=1),
 )  # fmt: skip
 _PAUSE_S: Final = 1.0
 _FIRST_S: Final = 0.1
-#: Status of a condition to whether the counts of all jobs are so.
+#: Status of a condition to a test of the counts of all jobs.
 _STATUSES: Final = {
     "active": ("IDLE", "RUN", "HOLD"), "idle": ("IDLE",), "running": ("RUN",), "held": ("HOLD",), "done": ("DONE",),
     "completed": ("DONE",), "removed": ("DONE",),
@@ -58,17 +58,17 @@ class _Condition:
         self.status = int(parts[2]) if len(parts) == 3 else 0
 
     def is_met(self, counts: dict[str, int]) -> bool:
-        """Whether it is so."""
+        """Whether the condition holds."""
         inside, total = sum(counts[each] for each in self._columns), sum(counts.values())
         return {"all": inside == total, "any": inside > 0, "none": inside == 0}[self._group]
 
 
 class _Order:
-    """What the command line says."""
+    """The parsed command line."""
 
     def __init__(self, arguments: list[str]) -> None:
-        self.place = Place()
-        self.choice = Choice()
+        self.place = DaemonLocation()
+        self.choice = JobSelection()
         self.batch_names: list[str] = []
         self.conditions: list[_Condition] = []
         self.flags: set[str] = set()
@@ -94,12 +94,12 @@ class _Order:
                 self.flags.add(option.name)
 
     def _files(self, paths: tuple[str, ...]) -> None:
-        """Watch the clusters that event logs tell of."""
+        """Watch the clusters in event logs."""
         from roost.cli.condor.event_jobs import clusters_of_log
 
         found = dict.fromkeys(str(cluster) for path in paths for cluster in clusters_of_log(path))
         if not found:
-            raise ToolError(f"Error: {' '.join(paths)}: no job is named in these logs")
+            raise ToolError(f"Error: {' '.join(paths)}: these logs mention no jobs")
         self.choice = self.choice._replace(jobs=(*self.choice.jobs, *found))
 
 
@@ -129,8 +129,8 @@ def _watch(order: _Order, pool: Pool) -> int:
         pause_s = min(pause_s * 2, _PAUSE_S)
 
 
-def _overview(pool: Pool, choice: Choice, seen: dict[int, dict[str, Any]]) -> list[dict[str, Any]]:
-    """The clusters that are there or were there when we began to watch."""
+def _overview(pool: Pool, choice: JobSelection, seen: dict[int, dict[str, Any]]) -> list[dict[str, Any]]:
+    """The clusters that exist or existed when watching began."""
     present = {int(row["ClusterId"]): row for row in clusters(pool, choice)}
     for number, row in seen.items():
         if number not in present:
@@ -143,13 +143,13 @@ def _overview(pool: Pool, choice: Choice, seen: dict[int, dict[str, Any]]) -> li
 _IN_QUEUE: Final = frozenset(("Idle", "Running", "Held", "TransferringOutput", "Suspended", "Completed", "Removed"))
 
 
-def _counts(found: list[Batch]) -> dict[str, int]:
+def _counts(found: list[BatchRow]) -> dict[str, int]:
     counts = {word: sum(batch.counts[word] for batch in found) for word in ("IDLE", "RUN", "HOLD")}
     return {**counts, "DONE": sum(batch.done for batch in found), "TOTAL": sum(batch.total for batch in found)}
 
 
 class _Screen:
-    """Where the table stands."""
+    """The position of the table on the screen."""
 
     def __init__(self, order: _Order) -> None:
         self._flags = order.flags
@@ -157,8 +157,8 @@ class _Screen:
         self._last = ""
         self._high = 0
 
-    def show(self, found: list[Batch], counts: dict[str, int]) -> None:
-        """Show how things are, if they have changed."""
+    def show(self, found: list[BatchRow], counts: dict[str, int]) -> None:
+        """Show the current state, if it has changed."""
         mask, rows = table(found, 0)
         text = "" if "no-table" in self._flags else "".join(lines(mask, rows)) + "\n"
         if "no-summary" not in self._flags:

@@ -1,4 +1,4 @@
-"""``condor_who``: what runs on this machine: jobs, or with ``-quick`` and ``-daemons`` the daemons."""
+"""``condor_who``: the jobs that run on this machine, or with ``-quick`` and ``-daemons`` its daemons."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import sys
 import time
 from typing import Any, Final
 
-from roost.cli.condor.asking import Place
+from roost.cli.condor.asking import DaemonLocation
 from roost.cli.condor.errors import ToolError
 from roost.cli.condor.options import Option, given
 from roost.cli.condor.printing.chosen import OUTPUT_OPTIONS, Output
 from roost.cli.condor.printing.renderers import duration
-from roost.cli.condor.printing.rows import Row
+from roost.cli.condor.printing.rows import AdRow
 from roost.cli.pool import Pool
 from roost.model.addresses import daemon_address
 from roost.runtime.daemon_ads import place_of
@@ -20,18 +20,18 @@ from roost.wire.requests.machine import Ads
 
 OPTIONS: Final = (
     *OUTPUT_OPTIONS,
-    Option("quick", "the state of the daemons, as an ad", least=1),
-    Option("wait", "with -quick: until this is true, or the time is over", takes="EXPR", least=2, colon="SECONDS"),
-    Option("daemons", "the daemons of this machine", least=2),
+    Option("quick", "print the state of the daemons as an ad", least=1),
+    Option("wait", "with -quick: wait until EXPR is true or the time is over", takes="EXPR", least=2, colon="SECONDS"),
+    Option("daemons", "show the daemons of this machine", least=2),
     Option("dae", "the same", least=3),
-    Option("allpids", "accepted, without effect", least=3),
-    Option("address", "accepted, without effect", takes="ADDRESS", least=2),
-    Option("diagnostic", "accepted, without effect", least=3),
-    Option("verbose", "accepted, without effect", least=1),
-    Option("wide", "accepted, without effect", least=1),
-    Option("ospids", "accepted, without effect", least=2),
+    Option("allpids", "accepted, has no effect", least=3),
+    Option("address", "accepted, has no effect", takes="ADDRESS", least=2),
+    Option("diagnostic", "accepted, has no effect", least=3),
+    Option("verbose", "accepted, has no effect", least=1),
+    Option("wide", "accepted, has no effect", least=1),
+    Option("ospids", "accepted, has no effect", least=2),
 )
-#: Daemon in HTCondor's words to the role that does its work.
+#: HTCondor's name of a daemon to the corresponding role.
 _ROLES: Final = {"COLLECTOR": "central", "NEGOTIATOR": "central", "SCHEDD": "schedd", "STARTD": "node"}
 _PAUSE_S: Final = 0.2
 
@@ -51,7 +51,7 @@ def run(name: str, arguments: list[str]) -> int:
         return _quick(_state(Home.find(None)))
     if "daemons" in flags:
         return _daemons(Home.find(None))
-    rows = Place().ask(_jobs, lost="Error: no daemons of a pool are found on this machine")
+    rows = DaemonLocation().ask(_jobs, lost="Error: no daemons of a pool were found on this machine")
     if output.is_own:
         output.print(rows)
     else:
@@ -63,14 +63,14 @@ def _seconds(colon: str | None) -> float:
     try:
         return float(colon or 0)
     except ValueError:
-        raise ToolError(f"Error: -wait:{colon}: it must be a number of seconds") from None
+        raise ToolError(f"Error: -wait:{colon}: must be a number of seconds") from None
 
 
 # -- daemons -----------------------------------------------------------------------------------------------------
 
 
 def _state(home: Home) -> dict[str, Any]:
-    """The daemons as an ad: which live, and whether all are ready."""
+    """The daemons as an ad: which are running, and whether all are ready."""
     from roost.cli.up import daemon_of, master_runs
 
     try:
@@ -102,7 +102,7 @@ def _pid(home: Home, role: str) -> int:
 
 
 def _quick(ad: dict[str, Any]) -> int:
-    row = Row(ad)
+    row = AdRow(ad)
     sys.stdout.writelines(f"{name} = {row.raw(name)}\n" for name in ad)
     return 0
 
@@ -111,7 +111,7 @@ def _wait(expression: str, seconds: float) -> int:
     until = time.monotonic() + seconds
     while True:
         ad = _state(Home.find(None))
-        if Row(ad).value(expression) is True:
+        if AdRow(ad).value(expression) is True:
             return _quick(ad)
         if time.monotonic() >= until:
             _quick(ad)
@@ -120,7 +120,7 @@ def _wait(expression: str, seconds: float) -> int:
 
 
 def _daemons(home: Home) -> int:
-    ad = Row(_state(home))
+    ad = AdRow(_state(home))
     form = "{:<12} {:<6} {:<6} {:<24} {}\n"
     sys.stdout.write(form.format("Daemon", "Alive", "PID", "Addr", "Log"))
     sys.stdout.write(form.format("------", "-----", "---", "----", "---"))
@@ -135,13 +135,13 @@ def _daemons(home: Home) -> int:
 # -- jobs --------------------------------------------------------------------------------------------------------
 
 
-def _jobs(pool: Pool) -> list[Row]:
+def _jobs(pool: Pool) -> list[AdRow]:
     """The slots of this machine that run a job."""
-    rows = [Row(each) for each in pool.ask(Ads())]
+    rows = [AdRow(each) for each in pool.ask(Ads())]
     return [row for row in rows if row.text("State") == "Claimed" and row.text("JobId")]
 
 
-def _table(rows: list[Row]) -> None:
+def _table(rows: list[AdRow]) -> None:
     form = "{:<24} {:<18} {:>4} {:>8} {:>13} {}\n"
     sys.stdout.write("\n" + form.format("OWNER", "CLIENT", "SLOT", "JOB", "RUNTIME", "STATE"))
     for row in rows:

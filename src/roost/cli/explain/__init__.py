@@ -1,1 +1,2 @@
-"""``roost explain``: why a job waits, why a slot is in its state, why an expression has its value."""
+"""``roost explain``: why a job waits, why a slot is in its state, why an expression
+has its value."""

@@ -1,9 +1,9 @@
-"""``roost explain expr``: why an expression has its value, by the smallest set of clauses that decides it.
+"""``roost explain expr``: why an expression has its value, shown by the smallest set of deciding clauses.
 
-With ``--config`` the expression may be the name of a knob (``START``), macros in it are expanded, and the policy of
-the configuration is put into the machine's ad, with the file and line of each expression. What is wrong with the
-configuration is a warning here: the expression is explained with what could be read. The exit code is 0 when the
-value is true, 1 when it is anything else, 2 when the question could not be understood.
+With ``--config`` the expression may be the name of a knob (``START``), macros in it are expanded, and the policy of the
+configuration is put into the machine's ad, with the file and line of each expression. Errors in the configuration are
+only warnings here: the expression is explained with what could be read. The exit status is 0 if the value is true, 1 if
+it is anything else, 2 if the question could not be understood.
 """
 
 from __future__ import annotations
@@ -24,61 +24,64 @@ from roost.cli.terminal import CommandError, Exit, complain, say, width
 from roost.config import Code, Config, ConfigError, LoadOptions, load
 from roost.config.suggest import near
 from roost.policy.catalogue import USER_POLICIES, policy_named
-from roost.policy.explain import Explanation, Origin, explain
-from roost.policy.explain import Side as UsedSide
+from roost.policy.explain import Explanation, Origin, UsedSide, explain
 from roost.policy.explain.configured import configured_expression, configured_machine
-from roost.policy.model import Side
+from roost.policy.model import AdKind
 from roost.policy.render import render_json, render_text
 from roost.runtime.machine import SystemHost, detected_values
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*\Z")
-#: errors of the configuration shown beside an explanation
+#: errors of the configuration shown along with an explanation
 ERRORS_SHOWN_MAX = 5
 _AD_HELP = "a file, - for standard input, or the ad's text: '[ … ]', '{ … }', 'Name = expression'"
 
 
 @dataclass(kw_only=True)
 class _Question:
-    """What is to be explained."""
+    """The question to be answered."""
 
     expression: Expr
     name: str = ""
     origin: Origin | None = None
     my: ClassAd | None = None
     origins: dict[str, Origin] = field(default_factory=dict)
-    #: The configuration it was asked in; None without one.
+    #: The configuration for which it was asked; None without one.
     config: Config | None = None
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Declare the command."""
-    parser = subparsers.add_parser("explain", help="say why", description="Say why.")
+    parser = subparsers.add_parser(
+        "explain",
+        help="say why a job waits, or a slot or an expression is as it is",
+        description="Say why a job waits, why a slot is in its state, or why an expression has its value.",
+    )
     commands = parser.add_subparsers(dest="explain_command", metavar="COMMAND", title="commands", required=True)
-    text = "why an expression has its value"
+    text = "explain why an expression has its value"
     expr = commands.add_parser("expr", help=text, description=text[0].upper() + text[1:] + ".")
-    expr.add_argument("expression", metavar="EXPR", help="an expression; with --config also the name of a knob")
+    expr.add_argument("expression", metavar="EXPR", help="an expression, or with --config the name of a knob")
     expr.add_argument("--my", metavar="AD", help=f"the ad to evaluate in: {_AD_HELP}")
     expr.add_argument("--target", metavar="AD", help="the other ad of a match")
-    expr.add_argument("-c", "--config", action="append", metavar="PATH", help="file or directory of configuration")
-    expr.add_argument("--slot", type=slot_number, metavar="N", help="slot in whose view knobs are looked up")
-    expr.add_argument("--slot-type", type=slot_number, metavar="N", help="slot type in whose view knobs are looked up")
-    expr.add_argument("--time", type=float, metavar="EPOCH", help="the time that the expression sees")
+    expr.add_argument("-c", "--config", action="append", metavar="PATH", help="configuration file or directory")
+    expr.add_argument("--slot", type=slot_number, metavar="N", help="look knobs up as for this slot")
+    expr.add_argument("--slot-type", type=slot_number, metavar="N", help="look knobs up as for this slot type")
+    expr.add_argument("--time", type=float, metavar="EPOCH", help="evaluate the expression as of this time")
     expr.add_argument("--json", action="store_true", help="print one JSON document")
     explain_pool.add_parsers(commands)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Carry out the command; the exit code. Raises what `terminal.guarded` handles."""
+    """Carry out the command; return the exit status. Raises what `terminal.guarded` handles."""
     if args.explain_command != "expr":
         return explain_pool.run(args)
     if args.my == "-" and args.target == "-":
-        raise CommandError("standard input can be only one of --my and --target")
+        raise CommandError("only one of --my and --target can be read from standard input")
     my, target = one_ad(args.my, "--my"), one_ad(args.target, "--target")
     args.expression = _attribute_of_command(args.expression, my)
     if args.config:
         question = _configured(args, my)
     elif "$(" in args.expression:
-        raise CommandError("the expression contains macros: name the configuration with --config")
+        raise CommandError("the expression contains macros; name the configuration with --config")
     else:
         question = _Question(expression=parse_expression(clean(args.expression)), my=my)
     explanation = explain(
@@ -100,7 +103,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _attribute_of_command(expression: str, my: ClassAd | None) -> str:
-    """The job attribute that a submit command sets, where that is what was asked for (``periodic_hold``)."""
+    """The job attribute that a submit command sets, if the question is its name (``periodic_hold``)."""
     if my is None or expression in my:
         return expression
     rows = (row for row in USER_POLICIES.values() if row.submit_command == expression.strip().lower())
@@ -108,7 +111,7 @@ def _attribute_of_command(expression: str, my: ClassAd | None) -> str:
 
 
 def _unpublished(explanation: Explanation, config: Config | None) -> Iterator[str]:
-    """A word on each attribute that is in no ad but is a macro of the configuration: a frequent slip."""
+    """A remark on each attribute that is in no ad but is a macro of the configuration: a frequent mistake."""
     if config is None:
         return
     used = (one for clause in explanation.clauses for one in clause.attributes if one.side is UsedSide.NOWHERE)
@@ -124,7 +127,7 @@ def _world(time: float | None) -> World:
 
 
 def _configured(args: argparse.Namespace, my: ClassAd | None) -> _Question:
-    """The question as the configuration makes it."""
+    """The question, in the context of the configuration."""
     try:
         return _in_configuration(_load(args.config), args, my)
     except ConfigError as error:
@@ -164,13 +167,13 @@ def _in_configuration(config: Config, args: argparse.Namespace, my: ClassAd | No
     else:
         question = _Question(expression=found.expression, name=args.expression, origin=found.origin, my=my)
     question.config = config
-    if row is None or (row.my is Side.MACHINE and row.evaluated_by == "startd"):
+    if row is None or (row.my is AdKind.MACHINE and row.evaluated_by == "startd"):
         _add_policy(question, config, args)
     return question
 
 
 def _add_policy(question: _Question, config: Config, args: argparse.Namespace) -> None:
-    """Put the configured policy into the machine's ad; what the configuration says wins."""
+    """Put the configured policy into the machine's ad, replacing attributes in it."""
     made = configured_machine(config, slot=args.slot, slot_type=args.slot_type)
     for problem in made.problems:
         complain(f"warning: {problem}")

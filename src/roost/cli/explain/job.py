@@ -1,6 +1,7 @@
-"""``roost explain job ID``: why a job waits, or is held.
+"""``roost explain job ID``: why a job is waiting or held.
 
-`roost.runtime.asking.job` asks the daemons, and the answer is `roost.explain.job`'s; this module prints it.
+`roost.runtime.asking.job` collects the daemons' data, `roost.explain.job` computes the answer, and this module prints
+it.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from roost.explain.job import JobAnswer, explain_job
 from roost.explain.remedies import RemedyKind
 from roost.explain.verdict import Group, Verdict
 from roost.model.cycle_answers import JobInCell, JobInCycle
-from roost.model.job_standing import Claim
+from roost.model.job_standing import ClaimStanding
 from roost.runtime.asking.job import job_question
 from roost.schedd.status import JobStatus
 
@@ -27,26 +28,26 @@ _STATUS: Final = {
     JobStatus.TRANSFERRING_OUTPUT: "runs (its output is under way)",
     JobStatus.SUSPENDED: "is suspended",
 }
-#: Cause to what is said of a slot, and of several.
+#: Cause to its phrases for one slot, and for several.
 _WORDS: Final = {
     "job-requirements": ("rejected by the job", "rejected by the job"),
     "slot-requirements": ("rejects the job", "reject the job"),
     "pool-policy-resource": ("forbidden by the pool's policy", "forbidden by the pool's policy"),
     "pool-policy-job": ("forbidden by the pool's policy", "forbidden by the pool's policy"),
     "constraint": ("takes no part in matchmaking", "take no part in matchmaking"),
-    "pool-policy": ("is kept out by the pool's policy", "are kept out by the pool's policy"),
+    "pool-policy": ("is excluded by the pool's policy", "are excluded by the pool's policy"),
     "no-claim-offered": (
-        "is not offered: just given to a job, or closed",
-        "are not offered: just given to jobs, or closed",
+        "is not offered: just assigned to a job, or closed",
+        "are not offered: just assigned to jobs, or closed",
     ),
     "claimed": ("is in use, and nothing is preempted", "are in use, and nothing is preempted"),
     "retirement-time": ("is in use, with retirement time left", "are in use, with retirement time left"),
-    "occupied": ("would run it, but is in use, and keeps its job", "would run it, but are in use, and keep their jobs"),
+    "occupied": ("would run it, but is in use and keeps its job", "would run it, but are in use and keep their jobs"),
     "given": (
-        "would run it, and was given to it or to another job of its kind",
-        "would run it, and were given to it and to other jobs of its kind",
+        "would run it, and was assigned to it or to an equivalent job",
+        "would run it, and were assigned to it and to equivalent jobs",
     ),
-    "taken": ("would run it, and was given to another job", "would run it, and were given to other jobs"),
+    "taken": ("would run it, but was assigned to another job", "would run it, but were assigned to other jobs"),
     "not-looked-at": ("was not considered for it", "were not considered for it"),
 }
 
@@ -74,34 +75,34 @@ def show(answer: JobAnswer, asker: str) -> None:
     if answer.vacated:
         say(f"It was on a machine before: {answer.vacated}.")
     if answer.refused:
-        say(f"A machine that it was matched with refused it: {answer.refused}.")
+        say(f"A machine that it was matched with rejected it: {answer.refused}.")
     if answer.claim:
         _show_claim(answer.claim)
     if answer.pause:
         say(
-            f"Jobs of its cluster had slots {answer.pause.misses} times in a row and did not start: its queue asks "
-            f"for another slot at {clock(answer.pause.until)}."
+            f"Jobs of its cluster got slots {answer.pause.misses} times in a row and failed to start; its "
+            f"queue asks for another slot at {clock(answer.pause.until)}."
         )
     if answer.at_once:
         say(
-            f"At most {counted(answer.at_once, 'job')} of its cluster may be at work at a time (max_materialize): it "
-            "waits until one leaves the queue."
+            f"At most {counted(answer.at_once, 'job')} of its cluster may be in the queue at a time "
+            "(max_materialize); it waits until one leaves the queue."
         )
     if answer.full:
         _wrapped(
-            f"Its queue asks for no more slots now: {answer.full.knob} is {answer.full.most}, and as many "
-            + ("are in use." if answer.full.knob == "MAX_JOBS_RUNNING" else "were asked for just now."),
+            f"Its queue is not asking for more slots: {answer.full.knob} is {answer.full.most}, and that many "
+            + ("are in use." if answer.full.knob == "MAX_JOBS_RUNNING" else "were requested just now."),
             "",
         )
     if answer.starts_at is not None:
-        say(f"It is to start at {clock(answer.starts_at)} (deferral_time).")
+        say(f"It is due to start at {clock(answer.starts_at)} (deferral_time).")
     if answer.local:
         local = answer.local
         _wrapped(f"It runs on the machine of its queue, and {local.knob} is not TRUE: {local.text}.", "")
     if not answer.at_once:
         for sentence in ("", *answer.unknown) if answer.unknown else ():
             say(sentence)
-        # Free slots are not a reason where the queue does not offer the job to them.
+        # Free slots are not a reason if the queue does not offer the job to them.
         if answer.verdict is not None and not (answer.full and answer.verdict.fits):
             say("")
             _show_verdict(answer.verdict)
@@ -112,12 +113,12 @@ def show(answer: JobAnswer, asker: str) -> None:
 
 
 def _show_cell(cell: JobInCell) -> None:
-    """What the scheduling run of the cell made of a job, as `qstat -j` shows it."""
+    """The result of the cell's scheduling run for a job, as shown by `qstat -j`."""
     at, reasons = clock(cell.at), cell.reasons
     if not reasons:
-        say(f"The scheduling run of the cell at {at} gave it a queue instance, and its start is under way.")
+        say(f"The cell's scheduling run at {at} assigned it a queue instance, and it is starting.")
         return
-    say(f"The scheduling run of the cell (revision {cell.revision}) at {at} did not start it:")
+    say(f"The cell's scheduling run (revision {cell.revision}) at {at} did not start it:")
     for each in reasons:
         _wrapped(each, "    ", "        ")
 
@@ -125,17 +126,17 @@ def _show_cell(cell: JobInCell) -> None:
 def _show_remedies(answer: JobAnswer, asker: str) -> None:
     changes = any(each.kind in (RemedyKind.EDIT, RemedyKind.RELEASE) for each in answer.remedies)
     if answer.remedies:
-        whose = f" (only {answer.owner} or an administrator may change the job)" if changes else ""
+        whose = f" (only {answer.owner} or an administrator can change the job)" if changes else ""
         say("")
         say(f"What would help{whose if asker != answer.owner else ''}:")
     for each in answer.remedies:
         _wrapped(each.text, "  - ", "    ")
 
 
-def _show_claim(claim: Claim) -> None:
+def _show_claim(claim: ClaimStanding) -> None:
     heard = f"since {clock(claim.heard_at)}"
     if claim.stage == "asked":
-        say(f"It is matched: {claim.slot} was asked for it, and its machine has not answered {heard}.")
+        say(f"It is matched: its queue has asked for {claim.slot}, whose machine has not answered {heard}.")
     else:
         say(f"It is matched: {claim.slot} is held for it, {heard}.")
 
@@ -146,27 +147,30 @@ def _show_not_idle(answer: JobAnswer, asker: str) -> None:
     if status is JobStatus.HELD:
         code = f"code {about.get('HoldReasonCode', 0)}, subcode {about.get('HoldReasonSubCode', 0)}"
         say(f"Job {job} is on hold since {since} ({code}):")
-        _wrapped(str(about.get("HoldReason", "no reason is known")), "    ")
+        _wrapped(str(about.get("HoldReason", "the reason is unknown")), "    ")
         for line in answer.decided:
             _wrapped(line, "    ")
         _show_remedies(answer, asker)
     elif status in _STATUS and not answer.executes:
-        say(f"Job {job} has had {about.get('RemoteHost', 'a slot')} since {since}. Its program does not run there yet.")
+        say(
+            f"Job {job} has had {about.get('RemoteHost', 'a slot')} since {since}. Its program has not "
+            "started there yet."
+        )
         if answer.starts_at is not None:
-            say(f"It is to start at {clock(answer.starts_at)} (deferral_time).")
+            say(f"It is due to start at {clock(answer.starts_at)} (deferral_time).")
         say(f"`roost story job {job}` shows what happened so far.")
     elif status in _STATUS:
         say(f"Job {job} {_STATUS[status]} on {about.get('RemoteHost', 'a machine')} since {since}.")
         if answer.suspension:
             _wrapped(f"The cell suspends it: {answer.suspension}.", "")
-        say(f"`roost explain slot {about.get('RemoteHost', 'NAME')}` says what may happen to it there.")
+        say(f"`roost explain slot {about.get('RemoteHost', 'NAME')}` shows what may happen to it there.")
     elif status is JobStatus.REMOVED:
         say(f"Job {job} was removed at {since}: {about.get('RemoveReason', '')}")
         for line in answer.decided:
             _wrapped(line, "    ")
     else:
         end = f"signal {about['ExitSignal']}" if "ExitSignal" in about else f"status {about.get('ExitCode', '?')}"
-        say(f"Job {job} ended with {end} at {since}. `roost story job {job}` tells how.")
+        say(f"Job {job} ended with {end} at {since}. `roost story job {job}` shows how.")
 
 
 def _show_verdict(verdict: Verdict) -> None:
@@ -201,12 +205,12 @@ def _paragraph(sentences: list[str]) -> None:
 def _show_kept_out(record: JobInCycle) -> None:
     knob = record.knob
     if not knob:
-        # The job's own ad is the reason, which is told already.
-        say("So the job takes no part in matchmaking while the pool has a policy: no slot was considered.")
+        # The reason is in the job's own ad, and has been printed already.
+        say("The job is therefore excluded from matchmaking while the pool has a policy; no slot was considered.")
         return
     place = f" [{knob.place}]" if knob.place else ""
     whose = "its submitter" if "SCHEDD" in knob.name or "SUBMITTER" in knob.name else "it"
-    say(f"The pool's policy keeps {whose} out of matchmaking: no slot was considered.")
+    say(f"The pool's policy excludes {whose} from matchmaking; no slot was considered.")
     _wrapped(f"{knob.name} = {knob.text}{place}", "    ", "      ")
 
 
@@ -247,7 +251,7 @@ def _said(group: Group, record: JobInCycle) -> str:
 
 
 def share_table(share: limits.FairShare) -> list[str]:
-    """Who is served before the job's submitter."""
+    """The submitters served before the job's submitter."""
     lines = [["USER", "PRIORITY", "IN USE", "GOT", "SHARE", "WAITING", ""]]
     for each in share.rows:
         due = "" if each.share is None else f"{each.share:.2f}"
@@ -255,9 +259,9 @@ def share_table(share: limits.FairShare) -> list[str]:
             [each.submitter, f"{each.priority:.6g}", f"{each.used:g}", f"{each.got:g}", due, str(each.left), each.place]
         )
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    found = ["Fair share, the lower priority first:"]
+    found = ["Fair share, lowest priority value first:"]
     if share.hidden:
-        found.append(f"  {share.hidden} others are ahead, too.")
+        found.append(f"  {share.hidden} others are also ahead.")
     for line in lines:
         cells = (
             f"{cell:<{wide}}" if at in (0, 6) else f"{cell:>{wide}}"

@@ -1,6 +1,7 @@
 """``roost explain slot NAME``: why a slot is in its state, and what would change it.
 
-`roost.runtime.asking.slot` asks the daemons, and the answer is `roost.explain.slot`'s; this module prints it.
+`roost.runtime.asking.slot` collects the daemons' data, `roost.explain.slot` computes the answer, and this module prints
+it.
 """
 
 from __future__ import annotations
@@ -19,15 +20,15 @@ from roost.policy.explain import Explanation
 from roost.policy.render import render_text
 from roost.runtime.asking.slot import slot_question
 
-#: Why the negotiator offers a slot to no job.
+#: Why the negotiator does not offer a slot to any job.
 _OUT: Final = {
     "constraint": "takes no part in matchmaking",
-    "pool-policy": "is kept out by the pool's policy",
-    "no-claim-offered": "is not offered: just given to a job, or closed",
+    "pool-policy": "is excluded by the pool's policy",
+    "no-claim-offered": "is not offered: just assigned to a job, or closed",
     "claimed": "is in use, and nothing is preempted",
     "retirement-time": "is in use, and its job has retirement time left",
 }
-#: What became of requests.
+#: Results of requests.
 _REQUESTS: Final = {
     "accepted": "would run here",
     "occupied": "would run here, but the slot is in use",
@@ -57,29 +58,29 @@ def show(answer: SlotAnswer) -> None:
     on = f", with {answer.runs}" if answer.runs else ""
     say(f"{answer.name} has been {answer.state}/{answer.activity} for {duration(answer.for_s)}{whose}{on}.")
     if not answer.fresh:
-        say(f"{answer.machine} does not answer; this is the last ad that the pool has of it.")
+        say(f"{answer.machine} does not answer; this is based on its last ad in the pool.")
     if answer.evicting:
-        say(f"Its starter is evicting the job by its own policy, and is {answer.evicting.lower()} it.")
+        say(f"Its starter is evicting the job under the starter's own policy, and is {answer.evicting.lower()} it.")
     if answer.leaving:
-        say(f"It takes no further job and vanishes once it is free: {answer.leaving}.")
+        say(f"It accepts no further jobs and is deleted once it is free: {answer.leaving}.")
     if answer.broken:
-        say(f"It is closed: {answer.broken}. Once that is repaired, `roost reopen {answer.name}` opens it.")
+        say(f"It is closed: {answer.broken}. After fixing the cause, reopen it with `roost reopen {answer.name}`.")
     if answer.problem:
-        say(f"The machine takes no jobs: {answer.problem}.")
+        say(f"The machine accepts no jobs: {answer.problem}.")
     if answer.suspension:
         text = f"The cell suspends its job, whatever CONTINUE says: {answer.suspension}."
         say(textwrap.fill(text, width()))
     if answer.drained:
-        say(f"It is drained: {answer.drained}.")
+        say(f"It is draining: {answer.drained}.")
     if answer.fetching is not None:
         say(fetching_text(answer.fetching))
     if answer.came is not None:
         say("")
-        say("How it came there:")
+        say("How it got there:")
         for line in lines(answer.came, wide=0):
             say(f"    {line}")
     say("")
-    say("What counts now:" if answer.expressions else "No expression of the policy counts in this state.")
+    say("What applies now:" if answer.expressions else "No policy expression applies in this state.")
     for each in answer.expressions:
         say("")
         _drawn(each)
@@ -90,15 +91,15 @@ def show(answer: SlotAnswer) -> None:
 
 
 def fetching_text(hook: Fetching) -> str:
-    """What the slot's FETCH_WORK hook does."""
+    """The state of the slot's FETCH_WORK hook."""
     problem = hook.problem.rstrip(".") if hook.problem else ""
     if hook.runs_s is not None:
         since = duration(hook.runs_s)
-        before = f" Nothing came of the call before: {problem}." if problem else ""
-        runs = f"Its hook FETCH_WORK has been running for {since}; until it ends the slot fetches no other work."
+        before = f" The previous call brought no job: {problem}." if problem else ""
+        runs = f"Its hook FETCH_WORK has been running for {since}; the slot fetches no other work until the hook ends."
         return runs + before
     ended = f"Its hook FETCH_WORK ended {duration(hook.ended_s or 0)} ago"
-    nothing = f" Nothing came of it: {problem}." if problem else ""
+    nothing = f" It brought no job: {problem}." if problem else ""
     if hook.paused_s:
         jobs = "fetched job" if hook.failures == 1 else f"{hook.failures} fetched jobs"
         pause = f"it does not run again for {duration(hook.paused_s)}"
@@ -120,7 +121,7 @@ def _seen(seen: SlotInCycle) -> Iterator[str]:
     at, knob = clock(seen.at), seen.knob
     place = f" [{knob.place}]" if knob and knob.place else ""
     if seen.given:
-        yield f"The negotiator gave it to job {seen.given[0].job} of {seen.given[0].user} at {at}."
+        yield f"The negotiator assigned it to job {seen.given[0].job} of {seen.given[0].user} at {at}."
     elif seen.out:
         by = f": {knob.name} = {knob.text}{place}" if knob and knob.text else ""
         if seen.out == "pool-policy" and not by:
@@ -138,7 +139,7 @@ def _seen(seen: SlotInCycle) -> Iterator[str]:
 
 
 def wrapped(text: str, columns: int) -> list[str]:
-    """A text in lines."""
+    """A text wrapped into lines."""
     return textwrap.wrap(
         text, max(40, columns), subsequent_indent="    ", break_on_hyphens=False, break_long_words=False
     )

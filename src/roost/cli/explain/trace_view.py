@@ -1,4 +1,4 @@
-"""A traced evaluation as a drawing: the expression, and under each part of it, by a line, its value.
+"""A traced evaluation as a drawing: the expression, with the value of each part below it, connected by a line.
 
     KeyboardIdle > 15 * 60 && TARGET.Owner == "ada"
     |            |    |    |  |            |
@@ -6,10 +6,9 @@
     |            true      |  "Ada"
     1200                   true
 
-Every name, operator and call has its value under its first character (an operator's own sign); constants
-speak for themselves. A value in parentheses was not needed: the other operand had decided. A long
-expression is drawn in pieces that end before an operator, preferably one that stands in few brackets.
-Attributes that are expressions themselves follow, each drawn once.
+Every name, operator and call has its value below its first character (for an operator, its sign); constants have none.
+A value in parentheses was not needed, because the other operand had decided. A long expression is drawn in pieces that
+end before an operator, preferably one inside few brackets. Attributes that are expressions follow, each drawn once.
 """
 
 from __future__ import annotations
@@ -38,23 +37,23 @@ from roost.classad.syntax import (
 from roost.classad.tracing import Definition, Trace, Traced
 from roost.classad.unparse import unparse_value
 
-#: Definitions drawn below one expression.
+#: Maximum number of definitions drawn below one expression.
 _DEFINITIONS_MAX: Final = 40
 
-#: Characters of a value that are drawn.
+#: Maximum number of characters of a value that are drawn.
 _VALUE_CHARS_MAX: Final = 40
 
-#: A narrower drawing does not help.
+#: Minimum width of a drawing.
 _WIDTH_MIN: Final = 30
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Mark:
-    """A value and the character of the text it belongs to."""
+    """A value and the text position it belongs to."""
 
     at: int
     text: str
-    #: Brackets and operators around an infix operator; None for what a piece cannot end before.
+    #: Nesting depth of an infix operator in brackets and operators; None if a piece cannot end before it.
     depth: int | None
 
 
@@ -62,7 +61,7 @@ def draw(trace: Trace, width: int = 100) -> str:
     """The lines of the drawing, joined by line ends."""
     lines = list(_drawn(trace.expression, trace.root, width, ""))
     if trace.truncated:
-        lines.append("(the evaluation has too many steps to be drawn)")
+        lines.append("(the evaluation has too many steps to show)")
     seen: set[tuple[str, str, str]] = set()
     queue = _definitions(trace.root, seen)
     for count, definition in enumerate(queue):
@@ -77,7 +76,7 @@ def draw(trace: Trace, width: int = 100) -> str:
 
 
 def _definitions(root: Traced, seen: set[tuple[str, str, str]]) -> list[Definition]:
-    """What the names in a drawing led to, without what was drawn already."""
+    """The definitions of names in a drawing, except those already drawn."""
     found = []
     for traced in root.walk():
         definition = traced.definition
@@ -90,7 +89,7 @@ def _definitions(root: Traced, seen: set[tuple[str, str, str]]) -> list[Definiti
 
 
 def _plain(definition: Definition) -> bool:
-    """Whether the expression says what its value does, such as a list of constants."""
+    """Whether the expression is its own value, such as a list of constants."""
     return str(definition.expression) == unparse_value(definition.trace.value)
 
 
@@ -122,7 +121,7 @@ def _text_and_spans(expression: Expr) -> tuple[str, dict[int, Span]]:
     if text is not None:
         spans = {id(node): node.span for node in _walk(expression.tree)}
     else:
-        # A tree that was not read from a text of its own: its spans mean nothing, those of its print do.
+        # A tree that was not parsed from a text: its spans are meaningless, those of its printed form are used.
         text = str(expression)
         try:
             printed = list(_walk(parse_expression(text).tree))
@@ -162,7 +161,7 @@ def _marks(text: str, spans: dict[int, Span], root: Traced) -> Iterator[_Mark]:
 
 
 def _anchor(text: str, spans: dict[int, Span], node: Node, has_operands: bool) -> int:
-    """The offset of the character that stands for a node."""
+    """The offset of the character above a node's value."""
     match node:
         case Binary(left=left) | Elvis(left=left):
             return _sign_after(text, spans[id(left)][1])
@@ -186,7 +185,7 @@ def _sign_after(text: str, at: int) -> int:
 
 
 def _shown(traced: Traced) -> str:
-    # Drawings are for people: reals as short as the long form has them.
+    # Drawings are for people: reals are as short as in the long form.
     text = unparse_value(traced.value, old=isinstance(traced.value, float))
     if len(text) > _VALUE_CHARS_MAX:
         text = text[: _VALUE_CHARS_MAX - 1] + "…"
@@ -200,7 +199,7 @@ _QUOTED: Final = re.compile(r"""\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'""")
 
 
 def _pieces(text: str, marks: list[_Mark], width: int) -> Iterator[tuple[int, int]]:
-    """The spans of the pieces of a text that is drawn no wider than `width`."""
+    """The spans of the pieces of a text, each at most `width` wide."""
     quoted = [found.span() for found in _QUOTED.finditer(text)]
     start = 0
     while len(text) - start > width:
@@ -216,7 +215,7 @@ def _pieces(text: str, marks: list[_Mark], width: int) -> Iterator[tuple[int, in
 
 
 def _gap(text: str, quoted: list[tuple[int, int]], start: int, latest: int, width: int) -> int:
-    """Where a piece without a good operator to end before ends: behind a blank, not within quotes if it can be."""
+    """Where a piece ends if there is no good operator to end before: after a space, outside quotes if possible."""
     for blank in range(latest - 1, start + width // 4 - 1, -1):
         if text[blank] == " " and not any(first < blank < last for first, last in quoted):
             return blank + 1

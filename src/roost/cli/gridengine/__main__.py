@@ -1,4 +1,4 @@
-"""``python -m roost.cli.gridengine NAME …``: what the scripts of `roost shims gridengine` run."""
+"""``python -m roost.cli.gridengine NAME …``: what the scripts made by `roost shims gridengine` run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `qacct` prints: a block for each run, or a table of sums."""
+"""The output of `qacct`: a block for each run, or a table of sums."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ FAILED: Final = {
 }  # fmt: skip
 _OTHERWISE: Final = "invalid execution state"
 _LINE: Final = "=" * 62
-#: Of RESOURCES those that are printed as sizes.
+#: Entries of RESOURCES that are printed as sizes.
 _SIZES: Final = ("ru_maxrss", "ru_ixrss", "ru_ismrss", "ru_idrss", "ru_isrss")
 _UNITS: Final = ("B", "KB", "MB", "GB", "TB")
-#: Sums, and how wide each is printed.
+#: Sums, and the width of each.
 _FIGURES: Final = (
     ("WALLCLOCK", 13, 0), ("UTIME", 13, 3), ("STIME", 13, 3), ("CPU", 13, 3), ("MEMORY", 18, 3), ("IO", 18, 3),
     ("IOW", 18, 3),
@@ -42,15 +42,15 @@ Figures = tuple[float, ...]
 
 
 class ColumnShown(NamedTuple):
-    """A column that sums are told apart by."""
+    """A column by which sums are grouped."""
 
     heading: str
-    #: What was asked for; None for all values.
+    #: The requested value; None for all values.
     asked: str | None
 
 
 def block(record: AccountingRecord, *, suffixes: bool) -> str:
-    """A run in detail; with `suffixes` figures have units, as 8.1.9 prints them, else as 6.2u5 does."""
+    """A run in detail; with `suffixes` figures have units, as in 8.1.9, otherwise the format is that of 6.2u5."""
     lines = [_LINE, *(f"{name:<12.12} {text}" for name, text in _rows(record, suffixes=suffixes))]
     return "\n".join(lines) + "\n"
 
@@ -115,7 +115,7 @@ def _size(amount: float) -> str:
 
 
 def _short_size(amount: float) -> str:
-    """As 6.2u5 prints maxvmem: 50.953M, and bytes without a letter."""
+    """maxvmem in the format of 6.2u5: 50.953M, and bytes without a letter."""
     return _size(amount).removesuffix("B")
 
 
@@ -136,7 +136,7 @@ def _realtime(number: int) -> str:
 
 
 def table(columns: Sequence[ColumnShown], sums: Mapping[tuple[str | int, ...], Figures]) -> str:
-    """Sums by what the columns say; without columns the sum of all."""
+    """Sums grouped by columns; without columns, the total."""
     headings = [f"{name:>{width}}" for name, width, _ in _FIGURES]
     if not columns:
         head = " ".join(headings)
@@ -144,7 +144,7 @@ def table(columns: Sequence[ColumnShown], sums: Mapping[tuple[str | int, ...], F
         return "\n".join(["Total System Usage", head, "=" * len(head), *rows, ""])
     widths = [_width(column, (key[at] for key in sums)) for at, column in enumerate(columns)]
     begin = " ".join(f"{column.heading:<{width}}" for column, width in zip(columns, widths, strict=True))
-    # One number that was asked for stands closer.
+    # A single requested number has a smaller gap.
     gap = "" if len(columns) == 1 and columns[0].heading in _NUMBERS and columns[0].asked is not None else " "
     head = f"{begin}{gap}{' '.join(headings)}"
     rows = [

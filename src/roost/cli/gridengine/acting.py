@@ -1,4 +1,4 @@
-"""``qdel``, ``qhold`` and ``qrls``: what users do to their jobs."""
+"""``qdel``, ``qhold`` and ``qrls``: users' actions on their jobs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ OPTIONS_OF: Final = {
 OPTIONS: Final = OPTIONS_OF["qdel"]
 _POSITIONAL: Final = "job_task_list"
 
-#: Tasks in one request: more of them would keep the queue from other work for too long.
+#: Maximum number of tasks in one request: more would keep the queue from other work for too long.
 _AT_ONCE: Final = 1000
 #: Exit statuses of qhold and qrls.
 _ABSENT: Final = 3
@@ -39,7 +39,7 @@ _NO_RIGHT: Final = '{user} - you do not have the necessary privileges to delete 
 
 
 def _read(name: str, arguments: list[str]) -> tuple[list[Given], list[Named]]:
-    """Options and jobs: options may stand anywhere, and ``-t`` belongs to the job before it."""
+    """Parse options and jobs: options may be anywhere, and ``-t`` belongs to the job before it."""
     options = {option.name: option for option in OPTIONS_OF[name]}
     given: list[Given] = []
     rest: list[str] = []
@@ -83,7 +83,7 @@ def run(name: str, arguments: list[str]) -> int:
 
 
 def _act(pool: Pool, action: queue.Action, tasks: Sequence[Task], letters: str = "") -> dict[str, str]:
-    """Act upon tasks; why nothing was done, by the name of the queue's job. Raises Refused."""
+    """Act on tasks; return the reasons of failures, by the queue's job name. Raises Refused."""
     jobs = [f"{task.job}.{task.proc}" for task in tasks]
     attributes = {HELD: letters} if letters else None
     reason = f"by user {pool.user}"
@@ -135,7 +135,7 @@ def _delete(pool: Pool, wanted: Sequence[Named], users: Sequence[str], *, force:
 
 
 def _no_tasks(pool: Pool, named: Named, other: Task, owners: Sequence[str]) -> str:
-    """What `qdel` says where a job has none of the tasks that are named; `other` is one that it has."""
+    """`qdel`'s message if a job has none of the named tasks; `other` is one that it has."""
     if not may_change(pool, other.owner):
         return _NO_RIGHT.format(user=pool.user, job=other.job)
     lacking, of_users = named.tasks or (), "" if named.number is not None else f" for user(s) {','.join(owners)}"
@@ -145,7 +145,7 @@ def _no_tasks(pool: Pool, named: Named, other: Task, owners: Sequence[str]) -> s
 
 
 def _delete_jobs(pool: Pool, tasks: Sequence[Task], *, whole: bool, force: bool) -> bool:
-    """Delete tasks, and tell of each job; whether that was refused for any."""
+    """Delete tasks, and report each job; return whether any was refused."""
     refused = _act(pool, "remove-x" if force else "remove", [task for task in tasks if force or not _is_going(task)])
     told = [_tell_deleted(pool.user, some, refused, whole=whole, force=force) for some in _by_job(tasks)]
     return any(told)
@@ -156,7 +156,7 @@ def _is_going(task: Task) -> bool:
 
 
 def _tell_deleted(user: str, tasks: list[Task], refused: Mapping[str, str], *, whole: bool, force: bool) -> bool:
-    """Tell what became of the tasks of one job; whether that was refused."""
+    """Report the result for the tasks of one job; return whether it was refused."""
     number, say = tasks[0].job, sys.stdout.write
     chosen = {f"{task.job}.{task.proc}": task for task in tasks if force or not _is_going(task)}
     if len(chosen) < len(tasks):
@@ -212,17 +212,17 @@ def _not_owner(pool: Pool, job: int) -> str:
 
 
 def _changes(task: Task, action: str, letters: set[str]) -> bool:
-    """Whether holds are set that a task does not have, or taken away that it has; other holds are the queue's."""
+    """Whether new holds are set, or existing ones removed; other holds are left to the queue."""
     if action == "hold":
         return bool(letters - set(task.holds))
     return bool(letters & set(task.holds)) or (task.status == JobStatus.HELD and not task.holds)
 
 
 def hold_jobs(pool: Pool, action: Literal["hold", "release"], letters: str, tasks: Sequence[Task]) -> int:
-    """Hold or release tasks, and tell of those that it changes. The exit status."""
+    """Hold or release tasks, and report those that change. Returns the exit status."""
     owners = {task.owner for task in tasks}
     allowed = {owner for owner in sorted(owners) if may_change(pool, owner)}
-    # Rights are asked for where something changes.
+    # Permissions are checked only for changes.
     changing = [task for task in tasks if task.owner in allowed and _changes(task, action, set(letters))]
     denied, refused, status = "", dict[str, str](), 0
     try:
@@ -246,7 +246,7 @@ def hold_jobs(pool: Pool, action: Literal["hold", "release"], letters: str, task
 
 
 def _tell_held(action: Literal["hold", "release"], tasks: list[Task], refused: Mapping[str, str]) -> int:
-    """Tell of the tasks of one job that were held or released. The exit status."""
+    """Report the tasks of one job that were held or released. Returns the exit status."""
     say, status = sys.stdout.write, 0
     for task in tasks:
         number = task.job

@@ -1,4 +1,4 @@
-"""The pool behind these commands: the one of ROOST_HOME, which has to run by a cell."""
+"""The pool behind these commands: the one of ROOST_HOME, which must have a cell."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 def ask(name: str, work: Callable[[Pool], T]) -> T:
-    """Do something with the pool. Raises Failure where there is none, and Refused where it refuses."""
+    """Run a function with the pool. Raises Failure if there is none, and Refused if it refuses."""
     context = connected(Home.find(None))
     try:
         pool = context.__enter__()
@@ -34,7 +34,7 @@ def ask(name: str, work: Callable[[Pool], T]) -> T:
 
 
 def unreachable(name: str, why: Exception) -> Failure:
-    """The words of Grid Engine's commands that do not reach their qmaster."""
+    """The message of Grid Engine's commands that cannot reach their qmaster."""
     return Failure(f"error: commlib error: the pool cannot be asked\nUnable to contact qmaster: {name}: {why}")
 
 
@@ -46,7 +46,7 @@ def cell_files(pool: Pool) -> Mapping[str, str]:
 
 
 def trusted(pool: Pool, *lists: str) -> bool:
-    """Whether a user is named by lists of the cell, or has the pool. The queue decides; this is for the message."""
+    """Whether lists of the cell, or the pool, give a user permission. The queue decides; this is for the message."""
     files = cell_files(pool)
     named = {user for name in lists for user in files.get(name, "").split()}
     return pool.user in named or pool.user in ("root", pool.home.path.owner())

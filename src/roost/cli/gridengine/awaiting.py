@@ -1,4 +1,4 @@
-"""Where a job runs that a user is to be connected to: wait until the queue knows it."""
+"""Waiting until the queue knows on which machine a job runs, so that a user can be connected to it."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from roost.wire.requests import queue
 if TYPE_CHECKING:
     from roost.cli.pool import Pool
 
-#: First and longest pause between two questions, s.
+#: Minimum and maximum pause between requests, s.
 _FIRST_S: Final = 0.03
 _LONGEST_S: Final = 1.0
 _SHOWN: Final = ("ClusterId", "JobStatus", "RemoteHost", "HoldReason", cell.HELD)
 
 
 def wait_for_machine(pool: Pool, number: str) -> str:
-    """Wait until a job runs; the name of its machine, "" if it could not start at once. Raises Failure."""
+    """Wait until a job runs; return the name of its machine, "" if it could not start at once. Raises Failure."""
     pause_s = _FIRST_S
     while True:
         rows = pool.ask(queue.Query(jobs=(number,), projection=_SHOWN))
@@ -41,7 +41,7 @@ _LEFT: Final = ("ClusterId", "JobStatus", "LastRemoteHost", "RemoveReason")
 
 
 def _left(number: str, row: object) -> str:
-    """What became of a job that has left the queue: it may have been quick."""
+    """What happened to a job that has left the queue, perhaps because it was quick."""
     ad = dict(row) if isinstance(row, dict) else {}
     host = str(ad.get("LastRemoteHost") or "").rpartition("@")[2]
     if host:

@@ -1,4 +1,4 @@
-"""Jobs as commands name them: by number, by name, by a pattern of names; with tasks behind a full stop or ``-t``."""
+"""Jobs as named in commands: by number, by name, by a pattern of names; with tasks after a full stop or ``-t``."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _RANGE: Final = re.compile(r"(\d+)(?:-(\d+)(?::(\d+))?)?\Z")
 
 
 class Named(NamedTuple):
-    """One of the things that a command acts on."""
+    """One item on which a command acts."""
 
-    #: As it was written.
+    #: The text as written.
     written: str
     #: Number of the job; None for a name or a pattern.
     number: int | None = None
@@ -30,7 +30,7 @@ class Named(NamedTuple):
 
 
 def named(words: Sequence[str], command: str) -> list[Named]:
-    """Read the words behind the options: ``12``, ``12.3-5``, ``name``, each with ``-t 3-5``. Raises Failure."""
+    """Parse the words after the options: ``12``, ``12.3-5``, ``name``, each with ``-t 3-5``. Raises Failure."""
     found: list[Named] = []
     at = 0
     while at < len(words):
@@ -69,10 +69,10 @@ def _tasks(text: str, command: str) -> frozenset[int]:
 
 
 def tasks_named(pool: Pool, wanted: Sequence[Named], owners: Iterable[str] | None = None) -> list[list[Task]]:
-    """The tasks that each name means, in order; with `owners` names and patterns mean only their jobs."""
+    """The tasks of each name, in order; with `owners`, names and patterns select only their jobs."""
     numbers = tuple(str(each.number) for each in wanted if each.number is not None)
     by_name = len(numbers) < len(wanted)
-    # Names are looked for among all jobs.
+    # Names are looked up among all jobs.
     rows = pool.ask(queue.Query(jobs=() if by_name else numbers, projection=SHOWN)) if wanted else []
     present = sorted(with_predecessors(pool, tasks_of(rows)), key=lambda task: (task.job, task.number))
     among = None if owners is None else frozenset(owners)
@@ -88,7 +88,7 @@ def _means(name: Named, task: Task, owners: frozenset[str] | None) -> bool:
 
 
 def with_predecessors(pool: Pool, tasks: Sequence[Task]) -> list[Task]:
-    """The tasks, those that wait for other jobs with that hold."""
+    """The tasks, with those waiting for other jobs marked with that hold."""
     wanted = {number for task in tasks if not task.runs for number in task.after}
     if not wanted:
         return list(tasks)

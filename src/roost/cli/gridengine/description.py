@@ -1,7 +1,7 @@
-"""A job of `qsub` as a plan for the queue: what it has in common with all jobs, and what only a cell asks of it.
+"""A job of `qsub` as a plan for the queue: the part common to all jobs, and the part only for a cell.
 
-The part that the submit language knows (streams, directory, holds, tasks as processes) is a description that is read as
-any other; the rest is put into the plan as attributes.
+The part known to the submit language (streams, directory, holds, tasks as processes) is a description that is parsed
+like any other; the rest is added to the plan as attributes.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from roost.classad import parse_expression
 from roost.gridengine.commands.names import check_account, check_name
 from roost.gridengine.commands.paths import Streams, checked
-from roost.gridengine.commands.plan import Site, describe, plain
+from roost.gridengine.commands.plan import SubmitSite, describe, plain
 from roost.gridengine.commands.qsub import Asked, requests_of, requirements_of
 from roost.model import cell_requests as cell
 from roost.model.command_line import environment_to_raw, join_raw
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from roost.cli.gridengine.script import Script
     from roost.schedd.submit.plan import ClusterPlan
 
-#: Variables of the submitter that a job has as SGE_O_…
+#: Variables of the submitter that a job gets as SGE_O_…
 _SUBMITTER: Final = {"HOME": "HOME", "LOGNAME": "LOGNAME", "PATH": "PATH", "SHELL": "SHELL", "TZ": "TZ", "MAIL": "MAIL"}
 
 
 class Work(NamedTuple):
-    """What is to be run."""
+    """What to run."""
 
     #: A script, or the command of `-b y`.
     script: Script | None
@@ -40,7 +40,7 @@ class Work(NamedTuple):
 
 
 def plan_of(asked: Asked, work: Work) -> tuple[str, ClusterPlan]:
-    """The name of the job and its plan. Raises Failure."""
+    """Return the name of the job and its plan. Raises Failure."""
     name = asked.texts.get("N")
     if name is None:
         name = posixpath.basename(work.script.file if work.script else work.command)
@@ -67,15 +67,15 @@ def plan_of(asked: Asked, work: Work) -> tuple[str, ClusterPlan]:
 
 
 def described(asked: Asked, name: str) -> ClusterPlan:
-    """The plan as far as the submit language knows it: streams, directory, holds, and tasks as processes."""
+    """The part of the plan known to the submit language: streams, directory, holds, and tasks as processes."""
     return describe(asked, site(asked, name))
 
 
-def site(asked: Asked, name: str) -> Site:
-    """Where a job is submitted, and what it is called."""
+def site(asked: Asked, name: str) -> SubmitSite:
+    """Where a job is submitted, and its name."""
     from roost.runtime.queue.submit_host import SystemSubmitHost
 
-    return Site(
+    return SubmitSite(
         streams=Streams(
             directory=directory_of(asked),
             home=str(Path("~").expanduser()),
@@ -91,7 +91,7 @@ def site(asked: Asked, name: str) -> Site:
 
 
 def directory_of(asked: Asked) -> str:
-    """The directory in which a job is to run."""
+    """The directory in which a job runs."""
     here = os.environ.get("PWD") or str(Path.cwd())
     if not (here.startswith("/") and Path(here).exists() and Path(here).samefile(Path.cwd())):
         here = str(Path.cwd())
@@ -101,9 +101,9 @@ def directory_of(asked: Asked) -> str:
 
 
 def environment_of(asked: Asked) -> dict[str, str]:
-    """The environment that a job is given."""
+    """The environment of a job."""
     found = dict(os.environ) if "V" in asked.flags else {}
-    # Functions that a shell exports, and variables without a name, are nothing that a job can be given.
+    # Functions exported by a shell, and variables without a name, cannot be passed to a job.
     found = {name: value for name, value in found.items() if name and "\n" not in name}
     for name, value in asked.variables.items():
         found[name] = os.environ.get(name, "") if value is None else value
@@ -116,7 +116,7 @@ def environment_of(asked: Asked) -> dict[str, str]:
 
 
 def attributes_of(asked: Asked) -> dict[str, str | int | bool | None]:
-    """What options ask for, as attributes of a job; None for what was not given."""
+    """Options as attributes of a job; None for those not given."""
     texts = asked.texts
     return {
         cell.SHELL: checked(texts["S"]) if "S" in texts else None,

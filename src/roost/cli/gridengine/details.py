@@ -1,4 +1,4 @@
-"""``qstat -j``: all that there is to say of a job, and why it waits."""
+"""``qstat -j``: the details of a job, and why it waits."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from roost.explain.cell_tasks import Task, limited, slots_asked
 from roost.gridengine.commands import context
 from roost.gridengine.commands.errors import FAILED, Failure
 from roost.gridengine.commands.paths import shells_told, told
-from roost.gridengine.scheduling.reasons import Code, Reason
+from roost.gridengine.scheduling.reasons import Reason, ReasonCode
 from roost.model import cell_requests as cell
 from roost.model.cell_usage import IO, MEMORY
 from roost.model.command_line import arguments_of, environment_of
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 
 _LINE: Final = "=" * 62
 _INFO: Final = "scheduling info:"
-_TASK_LIMIT: Final = Reason(Code.TASK_LIMIT).sentence()
-_DEPENDS: Final = Reason(Code.DEPENDS).sentence()
-#: What of the environment tells of the submitter, in the order in which it is shown.
+_TASK_LIMIT: Final = Reason(ReasonCode.TASK_LIMIT).sentence()
+_DEPENDS: Final = Reason(ReasonCode.DEPENDS).sentence()
+#: Variables of the environment about the submitter, in display order.
 _ORIGIN: Final = {
     "SGE_O_HOME": "sge_o_home", "SGE_O_LOGNAME": "sge_o_log_name", "SGE_O_PATH": "sge_o_path",
     "SGE_O_SHELL": "sge_o_shell", "SGE_O_TZ": "sge_o_tz", "SGE_O_WORKDIR": "sge_o_workdir", "SGE_O_HOST": "sge_o_host",
@@ -57,16 +57,15 @@ def show(pool: Pool, identifiers: Sequence[str], *, as_xml: bool) -> int:
             sys.stdout.write(xml.unknown(missing))
             return 0
         raise Failure(f"Following jobs do not exist: \n{', '.join(missing)}", FAILED)
-    if as_xml:
-        raise Failure(
-            "qstat: -j with -xml is not possible in a Roost pool yet; `roost queue --long --json` prints jobs"
-        )
     jobs: dict[int, list[Task]] = {}
     for tasks in found:
         for task in tasks:
             of = jobs.setdefault(task.job, [])
             if task not in of:
                 of.append(task)
+    if as_xml:
+        sys.stdout.writelines(_xml(pool, list(jobs.values())))
+        return 0
     for some in jobs.values():
         sys.stdout.write(f"{_LINE}\n")
         sys.stdout.writelines(
@@ -76,12 +75,30 @@ def show(pool: Pool, identifiers: Sequence[str], *, as_xml: bool) -> int:
     return 0
 
 
-#: Its value begins in a column of its own.
+def _xml(pool: Pool, jobs: Sequence[Sequence[Task]]) -> Iterator[str]:
+    from roost.cli.gridengine.job_xml import document, job_nodes
+    from roost.cli.gridengine.summary import number_of
+    from roost.gridengine.cell import read_cell
+    from roost.gridengine.objects.complex import by_any_name
+
+    complexes = by_any_name(read_cell(cell_files(pool)).complexes.values())
+    found, messages = [], []
+    for tasks in jobs:
+        first = tasks[0]
+        (row,) = pool.ask(queue.Query(jobs=(f"{first.job}.{first.proc}",))) or [{}]
+        used = {proc: _used(each) for proc, each in _rows_of(pool, [task for task in tasks if task.runs]).items()}
+        relatives = {name: str(some) for name, some in _relatives(pool, first) if "(req)" not in name}
+        found.append(job_nodes(ad_from(row), tasks, dict(_account(first.owner)), complexes, used, relatives))
+        messages += [(number_of(words), words, first.job) for words in dict.fromkeys(_reasons(pool, tasks))]
+    yield from document(found, messages)
+
+
+#: Its value begins in a separate column.
 _PARALLEL: Final = "parallel environment"
 
 
 def verified(ad: ClassAd, tasks: Sequence[Task]) -> str:
-    """What `-verify` prints of a job that is not submitted."""
+    """The output of `-verify` for a job that is not submitted."""
     script = ad.get(cell.SCRIPT)
     lines = [("job_number", "unassigned"), *_body(ad, tasks[0]), *_of_program(ad), *_of_array(ad, tasks[0])]
     text = "".join(f"{name + ':':<{23 if name == _PARALLEL else 28}}{value}\n" for name, value in lines)
@@ -106,7 +123,7 @@ def _lines(pool: Pool, tasks: Sequence[Task]) -> Iterator[tuple[str, object]]:
 
 
 def _body(ad: ClassAd, first: Task, pool: Pool | None = None) -> Iterator[tuple[str, object]]:
-    """The submitter of a job, and the requests; without a pool as far as they are known before the job is submitted."""
+    """The submitter of a job, and the requests; without a pool, those known before the job is submitted."""
     environment = environment_of(ad)
     if ad.get(cell.DEADLINE) is not None:
         yield "deadline", time.ctime(_number(ad, cell.DEADLINE))
@@ -170,13 +187,13 @@ def _of_array(ad: ClassAd, first: Task) -> Iterator[tuple[str, object]]:
         yield "oticket", int(_number(ad, cell.OVERRIDE_TICKETS))
     if _number(ad, cell.RESERVATION):
         yield "ar_id", int(_number(ad, cell.RESERVATION))
-    yield "binding", "NONE"
+    yield "binding", ad.get(cell.BINDING) or "NONE"
     types = ["binary"] * (ad.get(cell.SCRIPT) is None) + ["immediate"] * (ad.get(cell.IMMEDIATE) is True)
     yield "job_type", ",".join(types) or "NONE"
 
 
 def _relatives(pool: Pool, task: Task) -> Iterator[tuple[str, object]]:
-    """The jobs that it waits for, and those that wait for it."""
+    """The jobs that it waits for, and those waiting for it."""
     if task.ad.get(cell.PREDECESSORS_ASKED):
         yield "jid_predecessor_list (req)", task.ad[cell.PREDECESSORS_ASKED]
     kinds = {cell.PREDECESSORS: "jid", cell.ARRAY_PREDECESSORS: "ja_ad"}
@@ -204,7 +221,7 @@ def _given(ad: ClassAd, names: Mapping[str, str]) -> Iterator[tuple[str, object]
 
 
 def _account(owner: str) -> Iterator[tuple[str, object]]:
-    """The numbers of a user, where this machine knows the user."""
+    """The ids of a user, if this machine knows the user."""
     try:
         account = pwd.getpwnam(owner)
     except KeyError:
@@ -223,7 +240,7 @@ def _number(ad: ClassAd, name: str) -> float:
 
 
 def _checkpoints(pool: Pool, ad: ClassAd) -> Iterator[tuple[str, Any]]:
-    """The checkpointing interface of a job, and when it is asked for checkpoints."""
+    """The checkpointing interface of a job, and when it is checkpointed."""
     from roost.gridengine.pool.requests import when_of
 
     name = ad.get(cell.CHECKPOINT)
@@ -239,7 +256,7 @@ def _checkpoints(pool: Pool, ad: ClassAd) -> Iterator[tuple[str, Any]]:
         yield "checkpoint_interval", f"{asked_s:.0f} seconds"
 
 
-#: What is said of jobs that could not be started or are at fault, and Grid Engine's words for it.
+#: Hold reasons of jobs that could not be started or are at fault, and Grid Engine's wording.
 _FAULTS: Final = (
     (re.compile(r".*working directory cannot be entered: '(.*)': ([^;]+).*"), r"error: can't chdir to \1: \2"),
     (re.compile(r".*standard output cannot be opened: '(.*)': ([^;]+).*"), 'error: can\'t open output file "\\1": \\2'),
@@ -251,7 +268,7 @@ _FAULTS: Final = (
 
 
 def error_reason(reason: str) -> str:
-    """Why a job is in error state, in Grid Engine's words where it has some."""
+    """Why a job is in the error state, in Grid Engine's words if it has any."""
     for pattern, words in _FAULTS:
         if found := pattern.fullmatch(reason):
             return found.expand(words)
@@ -259,11 +276,10 @@ def error_reason(reason: str) -> str:
 
 
 def _behind(pool: Pool, tasks: Sequence[Task]) -> Iterator[str]:
-    """What became of the tasks, and why those that wait do."""
+    """The state of the tasks, and why the waiting ones wait."""
     running = [task for task in tasks if task.runs]
     if running:
-        rows = pool.ask(queue.Query(jobs=tuple(f"{task.job}.{task.proc}" for task in running), projection=_USED))
-        by_proc: dict[int, Mapping[str, Any]] = {int(row["ProcId"]): row for row in rows}
+        by_proc = _rows_of(pool, running)
         for task in running:
             yield _usage(task, by_proc.get(task.proc, {}))
             yield f"binding {task.number or 1:>7}:{'':12}NONE\n"
@@ -276,18 +292,35 @@ def _behind(pool: Pool, tasks: Sequence[Task]) -> Iterator[str]:
         yield f"{'' if at else _INFO:<28}{sentence}\n"
 
 
+def _rows_of(pool: Pool, running: Sequence[Task]) -> dict[int, Mapping[str, Any]]:
+    """The last ads of tasks' machines, by the number of the task within its cluster."""
+    if not running:
+        return {}
+    rows = pool.ask(queue.Query(jobs=tuple(f"{task.job}.{task.proc}" for task in running), projection=_USED))
+    return {int(row["ProcId"]): row for row in rows}
+
+
 _USED: Final = ("ProcId", "RemoteUserCpu", "RemoteSysCpu", "ResidentSetSize", "ImageSize", MEMORY, IO)
 
 
 def _usage(task: Task, row: Mapping[str, Any]) -> str:
-    """What a task that runs has used, as its machine said last."""
-    cpu = int(sum(float(row.get(name) or 0) for name in ("RemoteUserCpu", "RemoteSysCpu")))
+    """The last reported usage of a running task."""
+    used = _used(row)
+    cpu = int(used["cpu"])
     clock = f"{cpu // 3600:02}:{cpu // 60 % 60:02}:{cpu % 60:02}"
     memory = row.get("ImageSize")
     size = f"{memory / 1024:.3f}M" if isinstance(memory, int) and memory else "N/A"
-    mem, moved = (float(row.get(name) or 0) for name in (MEMORY, IO))
-    used = f"cpu={clock}, mem={mem:.5f} GB s, io={moved:.5f} GB, vmem={size}, maxvmem={size}"
-    return f"usage {task.number or 1:>9}:{'':12}{used}\n"
+    figures = f"mem={used['mem']:.5f} GB s, io={used['io']:.5f} GB, vmem={size}, maxvmem={size}"
+    return f"usage {task.number or 1:>9}:{'':12}cpu={clock}, {figures}\n"
+
+
+def _used(row: Mapping[str, Any]) -> dict[str, float]:
+    """The usage of a task, under Grid Engine's names; memory in bytes."""
+    size = float(row.get("ImageSize") or 0) * 1024
+    return {
+        "cpu": sum(float(row.get(name) or 0) for name in ("RemoteUserCpu", "RemoteSysCpu")),
+        "mem": float(row.get(MEMORY) or 0), "io": float(row.get(IO) or 0), "iow": 0.0, "vmem": size, "maxvmem": size,
+    }  # fmt: skip
 
 
 def _reasons(pool: Pool, tasks: Sequence[Task]) -> Iterator[str]:
@@ -295,7 +328,7 @@ def _reasons(pool: Pool, tasks: Sequence[Task]) -> Iterator[str]:
     if waiting is not None and waiting.status == 1:
         of_job = list(_why(pool, f"{waiting.job}.{waiting.proc}"))
         if limited(tasks).get(waiting.job, len(tasks)) < sum(not task.runs for task in tasks):
-            # Tasks beyond the limit are in no run.
+            # Tasks beyond the limit are not in any scheduling run.
             of_job = of_job or [
                 each
                 for one in pool.ask(central.QueueInstances())
@@ -313,12 +346,12 @@ def _reasons(pool: Pool, tasks: Sequence[Task]) -> Iterator[str]:
 
 
 def _of_run(pool: Pool) -> list[str]:
-    """Why queue instances took no job at all."""
+    """Why queue instances accepted no job at all."""
     return [each for one in pool.ask(central.QueueInstances()) for each in one.reasons if " dropped because " in each]
 
 
 def _why(pool: Pool, job: str) -> Iterator[str]:
-    """The sentences of the last scheduling run; of a job that is new, of the run that sees it."""
+    """The messages of the last scheduling run; for a new job, of the first run that includes it."""
     from roost.runtime.asking.job import ask_daemons
 
     try:

@@ -1,4 +1,4 @@
-"""From the name of a command to its module, and the edge around it: streams, messages, exit statuses."""
+"""From the name of a command to its module, with the handling of streams, messages and exit statuses."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from roost.gridengine.commands.errors import Failure
 def main(name: str, arguments: Sequence[str]) -> int:
     """Run a command of Grid Engine's; its exit status."""
     if name not in COMMANDS:
-        sys.stderr.write(f"roost has no command {name or '(none)'}: it knows {', '.join(COMMANDS)}\n")
+        sys.stderr.write(f"roost has no command {name or '(none)'}; the commands are {', '.join(COMMANDS)}\n")
         return 1
     from roost.cli.terminal import guarded
 
@@ -24,7 +24,7 @@ def main(name: str, arguments: Sequence[str]) -> int:
 
 
 def run_and_leave(name: str, arguments: Sequence[str]) -> NoReturn:
-    """Run a command as a process of its own, and end it at once."""
+    """Run a command as a separate process, and exit at once."""
     leave_with(main, name, arguments)
 
 

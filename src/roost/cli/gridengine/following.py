@@ -17,6 +17,8 @@ FOLLOWED: Final = {
     "hold_jid": (cell.PREDECESSORS, cell.PREDECESSORS_ASKED),
     "hold_jid_ad": (cell.ARRAY_PREDECESSORS, cell.ARRAY_PREDECESSORS_ASKED),
 }
+#: The message for a job that is not an array.
+ONLY_ARRAYS: Final = 'Can only specify "-hold_jid_ad" option with an array job (using "-t" option)'
 
 
 def jobs_named(pool: Pool, text: str, option: str, command: str, *, owner: str | None = None) -> tuple[int, ...]:
@@ -25,7 +27,7 @@ def jobs_named(pool: Pool, text: str, option: str, command: str, *, owner: str |
 
 
 def check_list(text: str, option: str, command: str) -> None:
-    """Refuse a list that names nothing. Raises Failure."""
+    """Refuse a list without valid names. Raises Failure."""
     if not text.strip(","):
         kind = option.replace("hold_jid", "jid_hold")
         raise Failure(f'{command}: Wrong {kind} list format "{text}" specified to -{option} option', BAD_VALUE)
@@ -38,10 +40,12 @@ def _tasks_named(pool: Pool, text: str, option: str, command: str, owner: str | 
 
 
 def arrays_named(pool: Pool, text: str, own: tuple[int, int, int] | None) -> None:
-    """Check that each job that `qsub -hold_jid_ad` names is an array from and to the same task. Raises Failure."""
+    """Check that each job named by `qsub -hold_jid_ad` is an array with the same first and last task. Raises
+    Failure.
+    """
     ranges = {task.tasks and task.tasks[:2] for task in _tasks_named(pool, text, "hold_jid_ad", "qsub")}
     if own is None or None in ranges:
-        raise rejected('Can only specify "-hold_jid_ad" option with an array job (using "-t" option)')
+        raise rejected(ONLY_ARRAYS)
     # Steps may differ.
     if ranges - {own[:2]}:
         raise rejected(

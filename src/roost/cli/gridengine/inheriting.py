@@ -1,7 +1,9 @@
-"""A task of a parallel job as `qrsh -inherit` sees it: asked for at the door of this machine, read from and written to.
+"""A task of a parallel job on the side of `qrsh -inherit`: requested at this machine's socket, read from and written
+to.
 
-The door is that of the machine's daemon (`roost.runtime.node.tasks.door`). If the daemon ends, the task goes on, and so
-does this once there is another one: it asks for the same task again, from the byte that it has not got.
+The socket is that of the machine's daemon (`roost.runtime.node.tasks.door`). If the daemon stops, the task continues,
+and so does this process once there is another daemon: it requests the same task again, from the first byte that it has
+not received.
 """
 
 from __future__ import annotations
@@ -18,6 +20,8 @@ import uuid
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
+import msgspec
+
 from roost.cli.live import keyboard
 from roost.gridengine.commands.errors import Failure
 from roost.wire import messages as m
@@ -25,38 +29,38 @@ from roost.wire.codec import decode, encode
 from roost.wire.errors import WireError
 from roost.wire.messages import Message
 
-#: The variable that leads to the door: its socket, the secret of the run, and the run.
+#: The variable with the address: its socket, the secret of the run, and the run.
 DOOR: Final = "ROOST_TASKS"
-#: What a task is told of the environment of this process, under the same name or as another one.
+#: Variables of this process that a task gets, under the same name or another one.
 _TOLD: Final = ("SGE_STDIN_PATH", "SGE_STDOUT_PATH", "SGE_STDERR_PATH", "SGE_O_HOME", "SGE_O_SHELL")  # fmt: skip
-#: Bytes of input in one message.
+#: Maximum size of input in one message, bytes.
 _PIECE: Final = 64 * 1024
-#: How long a daemon that is away is waited for, s.
+#: How long to wait for a daemon that is down, s.
 AWAY_S: Final = 300.0
 _PAUSE_S: Final = 0.1
 _FULL_S: Final = 0.05
 _LENGTH: Final = struct.Struct(">I")
 _CREDENTIALS: Final = struct.Struct("3i")
-#: Status of a task whose end was not its own.
+#: Status of a task that did not end by itself.
 _KILLED: Final = 128 + 9
 
 
 class Task(NamedTuple):
-    """What is to run."""
+    """The task to run."""
 
     words: Sequence[str]
-    #: Variables of the environment that the task is to have.
+    #: Variables of the environment for the task.
     exported: Mapping[str, str]
-    #: "" for that of the job.
+    #: "" for the directory of the job.
     directory: str
-    #: By the user's shell.
+    #: Whether the user's shell runs it.
     shell: bool
-    #: The task reads the input of this process.
+    #: Whether the task reads the input of this process.
     stdin: bool
 
 
 def inherit(host: str, task: Task, *, verbose: bool, terminal: bool = False) -> int:
-    """Run a task on a host of the job that this process is of; its exit status. Raises Failure."""
+    """Run a task on a host of this process's job; return its exit status. Raises Failure."""
     rows, columns = keyboard.terminal_size() if terminal else (0, 0)
     job = os.environ.get("JOB_ID", "")
     if not job:
@@ -102,7 +106,7 @@ def inherit(host: str, task: Task, *, verbose: bool, terminal: bool = False) -> 
 
 
 def refused(host: str) -> str:
-    """Grid Engine's words for a task that a host does not take."""
+    """Grid Engine's message for a task that a host refuses."""
     return f'execution daemon on host "{host}" didn\'t accept task'
 
 
@@ -112,7 +116,7 @@ def _failed(job: str, what: str, why: str = "") -> Failure:
 
 
 def _relay(door: _Door, task: str) -> int:
-    """Write what the task prints, until it has ended; its exit status."""
+    """Write the output of the task, until it has ended; return its exit status."""
     at = [0, 0]
     while True:
         printed = door.ask(m.ReadTask(task=task, out=at[0], err=at[1]))
@@ -135,9 +139,10 @@ def _write(stream: int, data: bytes) -> None:
 
 
 def _feed(name: str, asked: m.OpenTask, resized: int | None) -> None:
-    """Give the task what this process reads, and the size of its terminal, on a connection of its own."""
+    """Send the task the input of this process, and the size of its terminal, on a separate connection."""
     files, offset = ([0] if asked.stdin else []) + ([] if resized is None else [resized]), 0
-    with contextlib.suppress(Failure, OSError), contextlib.closing(_Door(name, asked)) as door:
+    feeding = msgspec.structs.replace(asked, feeds=True)
+    with contextlib.suppress(Failure, OSError), contextlib.closing(_Door(name, feeding)) as door:
         if door.enter().error:
             return
         while files:
@@ -156,7 +161,7 @@ def _feed(name: str, asked: m.OpenTask, resized: int | None) -> None:
 
 
 def _given(door: _Door, task: str, offset: int, data: bytes) -> bool:
-    """Give the task all of a piece of input, an empty one as the end; whether it wants more."""
+    """Send the task a whole piece of input, an empty one for the end; return whether it wants more."""
     end, last = offset + len(data), not data
     while True:
         took = door.ask(m.WriteTask(task=task, offset=offset, data=data, last=last))
@@ -169,14 +174,14 @@ def _given(door: _Door, task: str, offset: int, data: bytes) -> bool:
 
 
 class _Door:
-    """A connection to the door."""
+    """A connection to the socket."""
 
     def __init__(self, name: str, asked: m.OpenTask) -> None:
         self._name, self._asked = name, asked
         self._channel: socket.socket | None = None
 
     def enter(self) -> m.TaskBegun:
-        """Ask for the task. Raises Failure if no daemon answers."""
+        """Request the task. Raises Failure if no daemon answers."""
         until = time.monotonic() + AWAY_S
         while True:
             try:
@@ -191,7 +196,7 @@ class _Door:
                 time.sleep(_PAUSE_S)
 
     def ask(self, message: Message) -> Message:
-        """Say something, and hear the answer; where the daemon is away, of the one that comes."""
+        """Send a message and return the answer; if the daemon is down, that of its successor."""
         while True:
             try:
                 self._say(message)
@@ -203,7 +208,7 @@ class _Door:
                     raise Failure(f"error: the task is lost: {begun.error}") from None
 
     def close(self) -> None:
-        """Let go of the connection."""
+        """Close the connection."""
         channel, self._channel = self._channel, None
         if channel is not None:
             channel.close()
@@ -214,7 +219,7 @@ class _Door:
             channel.connect(f"\0{self._name}")
             found = channel.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
             if _CREDENTIALS.unpack(found)[1] not in (0, os.geteuid()):
-                # Any program may take a name in this name space while the daemon is away.
+                # Any program may take the name of an abstract socket while the daemon is down.
                 raise ConnectionRefusedError("the socket is not that of the machine's daemon")
         except OSError:
             channel.close()

@@ -1,6 +1,6 @@
-"""Submit a job that a user works with, wait until it starts, and connect to it.
+"""Submit an interactive job, wait until it starts, and connect to it.
 
-A process beside this one, the *keeper*, has the job removed if this one is killed, whatever kills it.
+A separate process, the *keeper*, removes the job if this process is killed, for whatever reason.
 """
 
 from __future__ import annotations
@@ -30,23 +30,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wish:
-    """What a user wants to work with."""
+    """The requested interactive job."""
 
-    #: The command that was called.
+    #: The command that was run.
     called: str
     asked: Asked
     work: Work
     interaction: Interaction
-    #: A job that cannot start now does not start.
+    #: Whether the job must start now or not at all.
     now: bool
-    #: It has a terminal, it reads something, it says what is done.
+    #: Whether it has a terminal, whether it reads input, whether messages are printed.
     terminal: bool
     stdin: bool
     verbose: bool
 
 
 def interact(wish: Wish) -> int:
-    """Do it; the exit status. Raises Failure."""
+    """Carry it out; return the exit status. Raises Failure."""
     _, plan = plan_of(wish.asked, wish.work)
     session = uuid.uuid4().hex
     plan.common[cell.INTERACTIVE] = str(wish.interaction)
@@ -102,10 +102,10 @@ def _run(pool: Pool, wish: Wish, session: str, taken: queue.Submitted) -> int:
             return 0
         if wish.verbose:
             _tell(f"Establishing builtin session to host {host} ...\n")
-        from roost.cli.live.connection import Lost, Place, connect
+        from roost.cli.live.connection import Lost, RunningProgram, connect
 
         keeper.follow(session, host)
-        place = Place(number, session, host, lambda pool: wait_for_machine(pool, number))
+        place = RunningProgram(number, session, host, lambda pool: wait_for_machine(pool, number))
         try:
             status = connect(pool, place, stdin=wish.stdin, terminal=wish.terminal)
         except Lost as lost:

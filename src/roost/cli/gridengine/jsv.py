@@ -1,6 +1,6 @@
-"""``-jsv`` of `qsub`, `qrsh` and their like: programs of the user that look at a job before it is sent.
+"""``-jsv`` of `qsub`, `qrsh` and the like: programs of the user that verify a job before it is submitted.
 
-All that are named are run, that of the command line first, then those of scripts and request files. Each is started,
+All named programs are run, that of the command line first, then those of scripts and request files. Each is started,
 asked about this job, and ended.
 """
 
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from roost.gridengine.commands.errors import Failure, rejected
-from roost.gridengine.jsv.parameters import Misused, Submission, Submitter, corrected, environment, parameters_of
+from roost.gridengine.jsv.parameters import JsvSubmitter, Misused, Submission, corrected, environment, parameters_of
 from roost.gridengine.jsv.protocol import LINE_BYTES_MAX, Broken, Conversation, Result, Verdict
 from roost.gridengine.jsv.url import TIMEOUT_S, BadUrl, read_url
 from roost.runtime.identity import host_name, user_name
@@ -27,15 +27,15 @@ if TYPE_CHECKING:
     from roost.gridengine.commands.qsub import Asked
     from roost.schedd.submit.plan import ClusterPlan
 
-#: Exit status for a verifier that cannot be started.
+#: Exit status if a verifier cannot be started.
 _NO_VERIFIER: Final = 3
-#: Options that plans do not have.
+#: Options that are not part of plans.
 _OPTIONS: Final = ("hold_jid", "hold_jid_ad", "m", "w")
 _QUIT_S: Final = 1.0
 
 
 def verified(asked: Asked, plan: ClusterPlan, command: str = "qsub") -> ClusterPlan:
-    """The plan as the verifiers leave it; options that are not in it are changed in `asked`. Raises Failure."""
+    """The plan as changed by the verifiers; options that are not in it are changed in `asked`. Raises Failure."""
     by = _submitter(command)
     options: dict[str, str] = {name: asked.texts[name] for name in _OPTIONS if name in asked.texts}
     submission = Submission(plan=plan, options=options)
@@ -71,12 +71,12 @@ def _path(text: str) -> Path:
     return path.absolute()
 
 
-def _submitter(command: str) -> Submitter:
+def _submitter(command: str) -> JsvSubmitter:
     try:
         group = grp.getgrgid(os.getgid()).gr_name
     except KeyError:
         group = str(os.getgid())
-    return Submitter(
+    return JsvSubmitter(
         user=user_name(),
         group=group,
         home=str(Path("~").expanduser()),
@@ -96,7 +96,7 @@ def _timeout_s() -> float:
     return float(text) if text.isdecimal() and int(text) else TIMEOUT_S
 
 
-def _asked(path: Path, submission: Submission, by: Submitter) -> Verdict:
+def _asked(path: Path, submission: Submission, by: JsvSubmitter) -> Verdict:
     """The verdict of a program. Raises Failure."""
     conversation = Conversation(parameters_of(submission, by), environment(submission))
     timeout_s = _timeout_s()
@@ -119,7 +119,7 @@ def _asked(path: Path, submission: Submission, by: Submitter) -> Verdict:
 
 
 def _talk(process: subprocess.Popen[bytes], conversation: Conversation, until: float) -> None:
-    """Talk until the verdict. Raises Broken, TimeoutError, EOFError, OSError."""
+    """Converse until the verdict. Raises Broken, TimeoutError, EOFError, OSError."""
     assert process.stdin is not None and process.stdout is not None
     out, into = process.stdout.fileno(), process.stdin.fileno()
     os.set_blocking(into, False)

@@ -1,4 +1,4 @@
-"""What queue instances have of resources, as `qstat -F` prints it: names, values and order of Grid Engine 8.1.9."""
+"""Resources of queue instances, as printed by `qstat -F`: names, values and order of Grid Engine 8.1.9."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from roost.gridengine.cell import read_cell
 from roost.gridengine.objects.complex import Type, by_any_name
 
 if TYPE_CHECKING:
-    from roost.wire.requests.central import HostOffer, QueueInstance
+    from roost.wire.requests.central import HostOffer, InstanceStatus
 
 
 class Offers:
-    """The resources that are shown."""
+    """The selected resources."""
 
     def __init__(self, files: Mapping[str, str], wanted: Sequence[str]) -> None:
-        """`wanted`: names or shortcuts; none for all. Names that the cell does not have choose nothing."""
+        """`wanted`: names or shortcuts; empty for all. Names that the cell does not have select nothing."""
         named = by_any_name(read_cell(files).complexes.values())
         self._types = {one.name: one.type for one in named.values()}
         self._wanted = {named[each].name for each in wanted if each in named}
         self._all = not wanted
 
-    def shown(self, one: QueueInstance) -> Iterator[tuple[str, str, str]]:
-        """Name, source and value of what an instance has."""
+    def shown(self, one: InstanceStatus) -> Iterator[tuple[str, str, str]]:
+        """Name, source and value of the selected resources of an instance."""
         for each in one.offers:
             if self._all or each.name in self._wanted:
                 yield each.name, each.source, self._text(each)

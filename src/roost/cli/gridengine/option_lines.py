@@ -1,4 +1,4 @@
-"""The words of options in one line: a line of a request file, or of a script behind its prefix."""
+"""Options in one line: a line of a request file, or a line of a script after its prefix."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from roost.gridengine.commands.errors import Failure
 
 
 def words_of(line: str, place: str) -> list[str]:
-    """The words of a line, quotes taken away. Raises Failure."""
+    """The words of a line, with quotes removed. Raises Failure."""
     try:
         return shlex.split(line)
     except ValueError as error:

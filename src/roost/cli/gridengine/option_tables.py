@@ -1,4 +1,4 @@
-"""Tables of options, a line each: the option, what it takes, and, after a bar between blanks, what it means."""
+"""Tables of options, one per line: the option, its arguments and, after a bar between spaces, its meaning."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from roost.gridengine.commands.options import Option
 
 
 def options(table: str, refused: Mapping[str, str] | None = None) -> tuple[Option, ...]:
-    """The options of a table; `refused` has the reasons of those that are not possible."""
+    """The options of a table; `refused` has the reasons of those that are not supported."""
     rows = (line.partition(" | ") for line in table.strip().splitlines())
     found = (
         Option(name, meaning.strip(), takes.strip(), (refused or {}).get(name, ""))

@@ -20,7 +20,7 @@ def page() -> str:
 
 
 def described(name: str) -> tuple[str, list[tuple[str, str]]]:
-    """The text of the page about a command, and its options with what each means."""
+    """The text of the page about a command, and its options with their descriptions."""
     text = resources.files("roost.cli.gridengine").joinpath("page.md").read_text(encoding="utf-8")
     sections = (section.partition("\n") for section in text.split("\n## "))
     found = next((rest.strip() for title, _, rest in sections if title == name), "")

@@ -1,4 +1,4 @@
-"""``qacct``: what ended runs have used, from the pool's database, or from an accounting file."""
+"""``qacct``: usage of finished runs, from the pool's database or from an accounting file."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _of_pool(pool: Pool, asked: Asked) -> int:
 
 
 def _keys(asked: Asked, members: list[str]) -> tuple[str, ...]:
-    """What the queue is to sum by: the columns, and what -l has to know."""
+    """The fields by which the queue sums: the columns, and those needed for -l."""
     keys: dict[str, None] = dict.fromkeys(members)
     if "l" in asked:
         keys |= {"host": None, "queue": None}
@@ -78,7 +78,7 @@ def _keys(asked: Asked, members: list[str]) -> tuple[str, ...]:
 
 
 class _Admission:
-    """Which queue instances -l means; runs in others that are gone are counted."""
+    """The queue instances that -l selects; runs in others that no longer exist are counted."""
 
     def __init__(self, known: frozenset[str] | None, chosen: frozenset[str]) -> None:
         #: None without -l
@@ -94,7 +94,7 @@ class _Admission:
         return name in self._chosen
 
     def tell(self) -> None:
-        """Say how many runs were in queue instances that are gone."""
+        """Report how many runs were in queue instances that no longer exist."""
         if self._ignored:
             sys.stdout.write(f"{self._ignored} jobs ignored for accounting. Jobs' master queue no longer exists.\n\n")
 
@@ -137,7 +137,7 @@ def _instances(pool: Pool | None, text: str | None) -> tuple[str, ...]:
     found = read_cell(cell_files(pool))
     reader = QueuePatterns(found)
     names = tuple(one.name for one in resolve(found) if reader.any_instance([text], one))
-    # A pattern that no instance has.
+    # A pattern that matches no instance.
     return names or ("@",)
 
 
@@ -254,7 +254,7 @@ def _print_blocks(
     if found:
         return 0
     if asked.text("j") is None:
-        # As Grid Engine does: without a run the table of none.
+        # As in Grid Engine: without a run, the table of zeros.
         sys.stdout.write(table([column for column, _ in asked.columns], {}))
         return 0
     if asked.tasks:

@@ -1,4 +1,4 @@
-"""The options of ``qacct``, and what they ask for."""
+"""The options of ``qacct``, and their meaning."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from roost.cli.gridengine.accounting_tables import ColumnShown
 from roost.cli.gridengine.option_tables import options
 from roost.gridengine.commands.errors import Failure
 from roost.gridengine.commands.options import usage
+from roost.runtime.local_time import read_instant
 
 OPTIONS: Final = options(
     """
@@ -51,9 +52,9 @@ _DAY_S: Final = 86_400
 
 @dataclass(slots=True)
 class Asked:
-    """What the options ask for."""
+    """The request of the options."""
 
-    #: Option to what it matches; None for all.
+    #: Option to its pattern; None for all.
     options: dict[str, str | None] = field(default_factory=dict)
     since: int | None = None
     until: int | None = None
@@ -67,7 +68,7 @@ class Asked:
         return option in self.options
 
     def text(self, option: str) -> str | None:
-        """What an option matches; None for anything."""
+        """The pattern of an option; None for any."""
         return self.options.get(option)
 
     def number(self, option: str) -> int | None:
@@ -80,7 +81,7 @@ class Asked:
     @property
     def columns(self) -> list[tuple[ColumnShown, str]]:
         """The columns of the table, each with the member of a record."""
-        # A queue that is named brings its hosts.
+        # A named queue includes its hosts.
         wanted = self.options | ({"h": self.text("h")} if self.text("q") else {})
         return [
             (ColumnShown(heading, None if option == "q" else wanted[option]), member)
@@ -94,7 +95,7 @@ def _bad(text: str = "") -> NoReturn:
 
 
 def read_options(arguments: Sequence[str]) -> Asked:
-    """What arguments ask for. Raises Failure."""
+    """The request of arguments. Raises Failure."""
     asked, at = Asked(), 0
     while at < len(arguments):
         option = arguments[at][1:] if arguments[at].startswith("-") else ""
@@ -115,7 +116,7 @@ def read_options(arguments: Sequence[str]) -> Asked:
         if value is not None and not value.isdecimal():
             _bad(f"error: -{option} {value}: not a number\n")
         if value is not None and not int(value):
-            # Neither is 0: Grid Engine takes that for any.
+            # Neither may be 0: Grid Engine treats that as any.
             del asked.options[option]
     _read_times(asked)
     _read_jobs(asked)
@@ -141,17 +142,10 @@ def _read_times(asked: Asked) -> None:
 
 def _instant(text: str | None) -> int | None:
     """The instant of ``[[CC]YY]MMDDhhmm[.SS]`` in local time, epoch s."""
-    if text is None:
-        return None
-    digits, dot, seconds = text.partition(".")
     try:
-        if len(digits) not in (8, 10, 12) or not digits.isdecimal() or (dot and len(seconds) != 2):
-            raise ValueError(text)
-        year = time.localtime().tm_year if len(digits) == 8 else int(digits[:-8])
-        year += 0 if year > 99 else 2000 if year < 70 else 1900
-        return int(time.mktime(time.strptime(f"{year:04}{digits[-8:]}{seconds or '00'}", "%Y%m%d%H%M%S")))
-    except (ValueError, OverflowError):
-        _bad("\nInvalid format of date/hour-minute field.\n")
+        return None if text is None else read_instant(text)
+    except ValueError as problem:
+        _bad(f"\n{problem}\n")
 
 
 def _read_jobs(asked: Asked) -> None:

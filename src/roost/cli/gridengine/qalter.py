@@ -1,7 +1,7 @@
-"""``qalter``: change what jobs ask for, and what they are called and run with.
+"""``qalter``: change the requests, names and settings of jobs.
 
-What is changed of a job that runs counts from its next run on. The files of its streams follow from several options and
-from its name, so they are worked out anew from what the job was given.
+Changes of a running job take effect with its next run. The files of its streams depend on several options and on its
+name, so they are computed again from the job's options.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ from roost.cli.gridengine.acting import hold_jobs, of_users
 from roost.cli.gridengine.asking import ask, may_change
 from roost.cli.gridengine.choosing import Named, named, tasks_named
 from roost.cli.gridengine.description import attributes_of, directory_of, environment_of
-from roost.cli.gridengine.following import FOLLOWED, check_list, jobs_named
+from roost.cli.gridengine.following import FOLLOWED, ONLY_ARRAYS, check_list, jobs_named
 from roost.cli.pool import Refused
 from roost.explain.cell_tasks import Task
 from roost.gridengine.commands import context
+from roost.gridengine.commands.binding import UNBOUND
 from roost.gridengine.commands.context import OPTIONS as CONTEXT_OPTIONS
 from roost.gridengine.commands.errors import BAD_VALUE, FAILED, Failure
 from roost.gridengine.commands.names import check_account, check_name
@@ -28,6 +29,7 @@ from roost.gridengine.commands.qsub import Asked, requirements_of
 from roost.model import cell_requests as cell
 from roost.model.cell_requests import HOLDS
 from roost.model.command_line import environment_to_raw
+from roost.schedd.status import JobStatus
 from roost.wire.requests import queue
 
 if TYPE_CHECKING:
@@ -53,16 +55,17 @@ _TOLD: Final = (
     ("e", "stderr path list"), ("j", "output merge behaviour"), ("l", "hard resource list"),
     ("soft l", "soft resource list"), ("m", "mail options"), ("M", "mail list"), ("N", "job name"),
     ("i", "stdin path list"), ("o", "stdout path list"), ("P", "project"), ("pe", "parallel environment"),
-    ("pe", "slot range"), ("q", "hard queue list"), ("soft q", "soft queue list"),
+    ("pe", "slot range"), ("notify", "notify behaviour"), ("binding", "binding"),
+    ("q", "hard queue list"), ("soft q", "soft queue list"),
     ("masterq", "master hard queue list"), ("r", "restart behaviour"), ("S", "shell list"),
-    ("v", "environment"), ("V", "environment"), ("notify", "notify behaviour"),
+    ("v", "environment"), ("V", "environment"),
     ("ckpt", "checkpointing environment"), ("c", "checkpoint attributes"), ("context", "context"),
 )  # fmt: skip
 #: Attributes with numbers.
 _NUMBERS: Final = (cell.SHARE, cell.OVERRIDE_TICKETS, cell.RESERVATION)
-#: Options by which the files of streams change.
+#: Options that affect the files of streams.
 _OF_STREAMS: Final = frozenset(("o", "e", "i", "j", "N", "cwd", "wd"))
-#: Option to the attributes that it gives.
+#: Option to the attributes that it sets.
 _ATTRIBUTES: Final = {
     "A": (cell.ACCOUNT,), "a": (cell.NOT_BEFORE,), "cwd": (cell.DIRECTORY,), "wd": (cell.DIRECTORY,),
     "e": (cell.ERROR_PATHS,), "i": (cell.INPUT_PATHS,), "j": (cell.MERGES,), "l": (cell.RESOURCES,),
@@ -70,9 +73,9 @@ _ATTRIBUTES: Final = {
     "pe": (cell.PARALLEL,), "q": (cell.QUEUES,), "soft q": (cell.SOFT_QUEUES,), "masterq": (cell.MASTER_QUEUES,),
     "r": (cell.RERUN,), "S": (cell.SHELL,), "R": (cell.RESERVE,), "js": (cell.SHARE,), "ot": (cell.OVERRIDE_TICKETS,),
     "dl": (cell.DEADLINE,), "ar": (cell.RESERVATION,),
-    "notify": (cell.NOTIFY,), "ckpt": (cell.CHECKPOINT,), "c": (cell.CHECKPOINT_WHEN,),
+    "notify": (cell.NOTIFY,), "ckpt": (cell.CHECKPOINT,), "c": (cell.CHECKPOINT_WHEN,), "binding": (cell.BINDING,),
 }  # fmt: skip
-#: Of a job, to work out the files of its streams.
+#: Attributes of a job from which the files of its streams are computed.
 _SHOWN: Final = (
     "ClusterId", "ProcId", "Iwd", cell.NAME, cell.TASKS, cell.OUTPUT_PATHS, cell.ERROR_PATHS, cell.INPUT_PATHS,
     cell.MERGES, cell.PARALLEL, cell.RERUN, cell.NOT_BEFORE, "Owner", cell.CHECKPOINT, cell.CHECKPOINT_WHEN,
@@ -80,17 +83,17 @@ _SHOWN: Final = (
 )  # fmt: skip
 _FOUND: Final = "verification: found suitable queue(s)"
 _NONE_FOUND: Final = "verification: no suitable queues"
-#: Tasks whose files are changed one by one.
+#: Maximum number of tasks whose files are changed one by one.
 TASKS_MAX: Final = 1000
 #: Exit statuses.
 _ONLY_JOBS: Final = 4
 _UNKNOWN: Final = 5
-#: Options of `qsub` that come too late for a job.
+#: Options of `qsub` that cannot be changed later.
 _LATE: Final = ("-now", "-terse", "-sync", "-clear")
 
 
 class _Denied(Exception):
-    """What the qmaster refuses: Grid Engine tells it on standard output."""
+    """A refusal of the qmaster: Grid Engine prints it on standard output."""
 
 
 def run(name: str, arguments: list[str]) -> int:
@@ -115,12 +118,14 @@ def _run(arguments: list[str]) -> int:
     asked = Asked()
     asked.take([each for each in given if each.name not in ("h", "u")])
     asked.check()
+    if "binding" in asked.texts:
+        sys.stderr.write(f"qalter: {UNBOUND}\n")
     change = _Change(asked, _names(given), "".join(each.value for each in given if each.name == "h"))
     return ask("qalter", lambda pool: change.carry_out(pool, named(rest, "qalter"), users))
 
 
 def _names(given: Iterable[Given]) -> tuple[str, ...]:
-    """The options, those behind -soft as ``soft l``."""
+    """The options; those after -soft as ``soft l``."""
     found, soft = dict[str, None](), False
     for each in given:
         if each.name in ("hard", "soft"):
@@ -132,13 +137,13 @@ def _names(given: Iterable[Given]) -> tuple[str, ...]:
 
 
 class _Change:
-    """What is to be changed of each job."""
+    """The change of each job."""
 
     def __init__(self, asked: Asked, options: tuple[str, ...], holds: str) -> None:
         self._asked = asked
         self._options = options
         self._holds = holds
-        #: Option to the jobs that the present job is to wait for.
+        #: Option to the jobs for which the current job must wait.
         self._followed: dict[str, tuple[int, ...]] = {}
         if not set(holds) <= set("nuosUOS"):
             raise Failure(f'qalter: Unknown hold list "{holds}" specified to -h option', BAD_VALUE)
@@ -150,12 +155,12 @@ class _Change:
                 _check(check, asked.texts[option])
 
     def carry_out(self, pool: Pool, wanted: Sequence[Named], users: Sequence[str]) -> int:
-        """Change all of them; the exit status."""
+        """Carry out all changes; return the exit status."""
         if self._options and any(each.tasks is not None for each in wanted):
             raise Failure("denied: the selected option works only on jobs and not on tasks", _ONLY_JOBS)
         status, say = 0, sys.stdout.write
         if users:
-            # As Grid Engine does, all jobs of these users, whatever is named.
+            # As in Grid Engine, all jobs of these users, whatever is named.
             groups = [(Named("*"), of_users(pool, users))]
             if not groups[0][1]:
                 say(f"The job * of user(s) {','.join(users)} does not exist\n")
@@ -186,7 +191,7 @@ class _Change:
         return min(status, FAILED)
 
     def _alter(self, pool: Pool, number: int) -> int:
-        """Change one job, and tell; the exit status."""
+        """Change one job, and report it; return the exit status."""
         rows = pool.ask(queue.Query(jobs=(str(number),), projection=_SHOWN))
         if not rows:
             return 0
@@ -197,11 +202,14 @@ class _Change:
         if "tc" in self._options and cell.TASKS not in rows[0] and int(self._asked.texts["tc"]):
             say('invalid option argument "task concurrency"\n')
             return FAILED
+        if "hold_jid_ad" in self._options and cell.TASKS not in rows[0]:
+            say(f"{ONLY_ARRAYS}\n")
+            return FAILED
         lists = {option: self._asked.texts[option] for option in FOLLOWED if option in self._options}
         if any(str(number) in text.split(",") for text in lists.values()):
             say(f'denied: job "{number}" may not be its own jobnet predecessor\n')
             return FAILED
-        # A name that it shares with others means those.
+        # A name that it shares with other jobs refers to those.
         self._followed = {
             option: tuple(each for each in jobs_named(pool, text, option, "qalter", owner=owner) if each != number)
             for option, text in lists.items()
@@ -232,14 +240,18 @@ class _Change:
         return 0
 
     def _verified(self, pool: Pool, number: int) -> int | None:
-        """Verify a job as it would be, and tell; the exit status if it is not to be changed."""
+        """Verify the changed job, and report the result; return the exit status if it must not be changed."""
         word = self._asked.texts.get("w", "n")
         if word == "n":
             return None
         from roost.cli.gridengine.verifying import why_not
         from roost.wire.ads import ad_from
 
-        (row,) = pool.ask(queue.Query(jobs=(str(number),), limit=1))
+        rows = pool.ask(queue.Query(jobs=(str(number),)))
+        if word in ("v", "p") and all(row.get("JobStatus") != JobStatus.IDLE for row in rows):
+            sys.stdout.write("verification: job is already running or is held\n")
+            return 0
+        row = rows[0]
         ad = ad_from(row)
         for name, value in self._changed(row).items():
             ad[name] = value
@@ -270,12 +282,12 @@ class _Change:
                 yield "   exited jobs:   NONE"
 
     def _edits(self, number: int, rows: Sequence[Any]) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
-        """Jobs of the queue, and the attributes that they get."""
+        """Jobs of the queue, and their new attributes."""
         attributes = self._changed(rows[0])
         yield from self._by_task(number, rows, attributes)
 
     def _changed(self, row: Any) -> dict[str, Any]:
-        """What all tasks of a job get."""
+        """The new attributes of all tasks of a job."""
         asked = self._asked
         given = attributes_of(asked)
         attributes: dict[str, Any] = {}
@@ -301,11 +313,11 @@ class _Change:
             attributes["Requirements"] = {"expr": requirements_of(not_before=not_before)}
         for option, other in (("ckpt", "c"), ("c", "ckpt")):
             if option in self._options and other not in self._options:
-                # They are looked at together.
+                # They are handled together.
                 name = _ATTRIBUTES[other][0]
                 attributes[name] = row.get(name) or ""
         if "masterq" in self._options and cell.PARALLEL not in attributes:
-            # They are looked at together.
+            # They are handled together.
             attributes[cell.PARALLEL] = row.get(cell.PARALLEL) or ""
         return attributes
 
@@ -322,7 +334,7 @@ class _Change:
             return
         if len(by_task) > TASKS_MAX:
             raise Failure(
-                f"qalter: the files of more than {TASKS_MAX} tasks cannot be changed; submit job {number} anew"
+                f"qalter: the files of more than {TASKS_MAX} tasks cannot be changed; submit job {number} again"
             )
         if attributes:
             yield (str(number),), attributes
@@ -330,7 +342,7 @@ class _Change:
             yield (job,), streams
 
     def _streams(self, number: int, row: Any) -> dict[str, Any]:
-        """The directory and the files of the streams of one task."""
+        """The directory and the stream files of one task."""
         asked, options = self._asked, self._options
         directory = directory_of(asked) if {"cwd", "wd"} & set(options) else str(row.get("Iwd", ""))
         from pathlib import Path
@@ -366,7 +378,7 @@ def _array(row: Any) -> tuple[int, int, int]:
 
 
 def _plain(text: str, number: int, task: int) -> str:
-    """What the submit language makes of the value of a command."""
+    """The submit language's result for the value of a command."""
     for macro, value in (("$(Cluster)", f"{number}"), ("$INT(task)", f"{task}"), ("$(DOLLAR)", "$")):
         text = text.replace(macro, value)
     return text
@@ -383,7 +395,7 @@ def _check(check: Callable[[str], None], text: str) -> None:
 
 
 def _words(text: str) -> str:
-    """The words of a refusal, where `qalter` has others than `qsub`."""
+    """The message of a refusal, where `qalter` has a different one than `qsub`."""
     for kind in ("parallel", "checkpointing"):
         start = f"job rejected: the requested {kind} environment "
         if text.startswith(start):

@@ -1,7 +1,7 @@
-"""``qconf``: the objects of the pool's cell are shown and changed, with Grid Engine's options, words and exit statuses.
+"""``qconf``: show and change the objects of the pool's cell, with Grid Engine's options, wording and exit statuses.
 
-Options are carried out one after the other, each as a change of its own; one that is wrong ends the command, and what
-was done before it stays.
+Options are carried out one after the other, each as a separate change; an invalid one ends the command, and earlier
+changes remain.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 __all__ = ["OPTIONS", "run"]
 _OPTIONS: Final = {option.name: option for option in OPTIONS}
-#: Options that say in words of their own that something is missing.
+#: Options with their own message for a missing argument.
 _MISSING: Final = {"Aq": "no file argument given", "Mq": "no file argument given", "Mc": "no file argument given",
                    "dconf": "Need hostname to delete local configuration",
                    "ke": 'Need a hostname or the keyword "all"'}  # fmt: skip
-#: Options that are about the whole cell where they name nothing.
+#: Options that concern the whole cell if they name nothing.
 _GLOBAL: Final = {"aconf": "global", "mconf": "global", "sconf": "global"}
 _OBJECTS: Final = "obj_id_list"
 
@@ -33,7 +33,7 @@ def run(name: str, arguments: list[str]) -> int:
     """Run ``qconf``."""
     if not arguments:
         raise Failure(f"{usage(name, OPTIONS)}ERROR! no option argument")
-    # The first option is looked at before the pool is asked.
+    # The first option is checked before the pool is contacted.
     _option(arguments[0])
     return ask(name, lambda pool: _run(pool, arguments))
 
@@ -72,7 +72,7 @@ def _edit(pool: Pool, option: str, words: list[str]) -> int:
 
 
 def _option(word: str) -> Option:
-    """The option that a word is. Raises Failure."""
+    """The option in a word. Raises Failure."""
     option = _OPTIONS.get(word.removeprefix("-")) if word.startswith("-") else None
     if option is None:
         raise Failure(f'error: invalid option argument "{word}"\nUsage: qconf -help')
@@ -80,7 +80,7 @@ def _option(word: str) -> Option:
 
 
 def _words(option: Option, arguments: Sequence[str], at: int) -> tuple[list[str], int]:
-    """What an option takes, and where the next one begins. Raises Failure."""
+    """The arguments of an option, and the position of the next one. Raises Failure."""
     wanted = option.takes.split()
     words: list[str] = []
     for number, what in enumerate(wanted):

@@ -1,7 +1,8 @@
-"""``qconf -a…``, ``-A…``, ``-m…``, ``-M…``, ``-d…`` and the like: files are read and editors started, the queue edits.
+"""``qconf -a…``, ``-A…``, ``-m…``, ``-M…``, ``-d…`` and the like: reading files and running editors; the queue makes
+the edits.
 
-An option with an editor begins with the text of the object, or of a new one, and hands in what the editor has left in
-the file; a text that is as it was is not handed in.
+An option with an editor begins with the text of the object, or of a new one, and submits the file after editing; an
+unchanged text is not submitted.
 """
 
 from __future__ import annotations
@@ -24,14 +25,14 @@ from roost.wire.requests.cell import ClearUsage, EditCell, EditedCell
 if TYPE_CHECKING:
     from roost.cli.pool import Pool
 
-#: Letters behind -a and -m to the directory of the objects.
+#: Letters after -a and -m to the directory of the objects.
 _DIRECTORIES: Final = {
     "q": "cqueues", "hgrp": "hostgroups", "e": "execution", "p": "pe", "ckpt": "ckpt", "cal": "calendars",
     "u": "usersets", "prj": "projects", "user": "users", "rqs": "resource_quotas", "conf": "configurations",
 }  # fmt: skip
-#: Letters behind -m to the file of what a cell has once.
+#: Letters after -m to the file of singletons of a cell.
 _FILES: Final = {"c": "centry", "sconf": "schedconf", "stree": "sharetree"}
-#: What is said of an object that is to be changed and does not exist.
+#: Messages for an object to be changed that does not exist.
 _ABSENT: Final = {
     "q": 'Cluster queue entry "{}" does not exist',
     "hgrp": 'Host group "{}" does not exist',
@@ -45,7 +46,7 @@ _ABSENT: Final = {
     "conf": "configuration {} does not exist",
 }
 _SAME: Final = {"hgrp": "Object has not been changed", "conf": "configuration unchanged"}
-#: What is said last of a file that cannot be opened.
+#: Final messages for a file that cannot be opened.
 _UNOPENED: Final = {
     **dict.fromkeys(("u", "prj", "user", "p", "ckpt", "cal", "stree", "sconf"), "error reading in file"),
     "e": "invalid format",
@@ -61,7 +62,7 @@ class Editing:
         self._pool = pool
 
     def edit(self, option: str, words: list[str]) -> int:
-        """Carry out an option; its exit status. Raises Failure."""
+        """Carry out an option; return its exit status. Raises Failure."""
         if option == "clearusage":
             return self._clear_usage()
         if option == "kec":
@@ -91,7 +92,7 @@ class Editing:
         return found.status
 
     def _machines(self, names: Sequence[str]) -> tuple[str, ...]:
-        """Those of some names that are machines of the pool, by their whole name or its first label."""
+        """Those of some names that are machines of the pool, by full name or its first label."""
         rows = self._pool.ask(central.Ads(kind="Machine", projection=("Machine",), values=True))
         machines = {str(row.get("Machine", "")).lower() for row in rows}
         machines |= {name.partition(".")[0] for name in machines}
@@ -182,12 +183,12 @@ def _say(found: EditedCell) -> None:
     for line in found.lines:
         (sys.stdout if line.out else sys.stderr).write(f"{line.text}\n")
     for warning in found.warnings:
-        sys.stderr.write(f"qconf: pools do not carry this out yet: {warning}\n")
+        sys.stderr.write(f"qconf: not yet supported by pools: {warning}\n")
     sys.stdout.flush()
 
 
 def _kill_clients(wanted: str) -> int:
-    """A pool has no event clients: there is none of any number."""
+    """Report that a pool has no event clients."""
     for word in wanted.split(","):
         if word != "all":
             sys.stderr.write(f"no event client known with id {word} to shutdown\n")
@@ -200,7 +201,7 @@ def _unopened(path: str, error: Exception) -> str:
 
 
 def _text(path: str, letters: str, option: str) -> str:
-    """The text of a file. Raises Failure with what is said of one that cannot be read."""
+    """The text of a file. Raises Failure with the message for one that cannot be read."""
     try:
         return Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -209,12 +210,12 @@ def _text(path: str, letters: str, option: str) -> str:
             raise Failure(line.removeprefix("error: ")) from None
         last = 'Cluster queue file "{}" is not correct' if option == "Mq" else _UNOPENED.get(letters, "")
         text = f"{line}\n{last.format(path)}".rstrip("\n")
-        # Grid Engine ends with 0 where a host group cannot be read.
+        # Grid Engine exits with 0 if a host group cannot be read.
         raise Failure(text, 0 if letters == "hgrp" else FAILED) from None
 
 
 def _beginning(files: object, letters: str, name: str, *, adds: bool) -> tuple[str, bool]:
-    """The text with which the editor begins, and whether it is a new object's. Raises Failure."""
+    """The initial text of the editor, and whether it is for a new object. Raises Failure."""
     assert isinstance(files, dict)
     from roost.gridengine.edits.templates import template, without_reports
 
@@ -245,7 +246,7 @@ def _beginning(files: object, letters: str, name: str, *, adds: bool) -> tuple[s
     if text is None and letters == "e" and not _resolves(key):
         raise Failure(f'can\'t resolve hostname "{name}"')
     if text is None:
-        # Grid Engine ends with 0 where there is no such user.
+        # Grid Engine exits with 0 if there is no such user.
         raise Failure(_ABSENT[letters].format(name), 0 if letters == "user" else FAILED)
     return (without_reports(text) if letters == "e" else text), False
 
@@ -260,13 +261,13 @@ def _resolves(name: str) -> bool:
 
 
 def _stamp(path: str) -> tuple[int, int]:
-    """What is another once a file was written."""
+    """Values that change when a file is written."""
     found = Path(path).stat()
     return found.st_ino, found.st_mtime_ns
 
 
 def edited(text: str) -> tuple[str, str, bool]:
-    """Have a text edited: the path that it had, the text afterwards, and whether it was saved. Raises Failure."""
+    """Let the user edit a text; return its path, the text afterwards, and whether it was saved. Raises Failure."""
     # Few options need these.
     import shlex
     import subprocess

@@ -1,4 +1,4 @@
-"""The options of ``qconf`` that are about what runs, and not about objects of the cell: ``-cq`` and ``-tsm``."""
+"""The options of ``qconf`` that act on running jobs, not on objects of the cell: ``-cq`` and ``-tsm``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def clean(pool: Pool, words: list[str]) -> int:
-    """``-cq``: remove the jobs of queue instances at once; the exit status."""
+    """``-cq``: remove the jobs of queue instances at once; return the exit status."""
     status = 0
     names = [name for word in words for name in word.split(",") if name]
     (present,) = tasks_named(pool, [Named("*")])
@@ -47,7 +47,7 @@ def clean(pool: Pool, words: list[str]) -> int:
 
 
 def _removed(pool: Pool, jobs: tuple[str, ...]) -> bool:
-    """Remove jobs; whether that was refused."""
+    """Remove jobs; return whether that was refused."""
     if not jobs:
         return False
     return bool(pool.ask(queue.Act(action="remove-x", jobs=jobs, reason=f"qconf -cq by user {pool.user}")).refused)
@@ -62,7 +62,9 @@ def _owns(pool: Pool, instance: str) -> bool:
 
 
 def write_run(pool: Pool, words: list[str]) -> int:
-    """``-tsm``: add the reasons of the last scheduling run to ``schedd_runlog`` of the cell; the exit status."""
+    """``-tsm``: append the reasons of the last scheduling run to ``schedd_runlog`` of the cell; return the exit
+    status.
+    """
     from roost.runtime.cell_root import root_of
 
     if not trusted(pool, "managers"):
@@ -97,5 +99,5 @@ def _who(pool: Pool) -> str:
     return f"{pool.user}@{host_name()}"
 
 
-#: Option to what does it.
+#: Option to its function.
 ACTIONS: Final[dict[str, Callable[[Pool, list[str]], int]]] = {"cq": clean, "tsm": write_run}

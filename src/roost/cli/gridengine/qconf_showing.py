@@ -21,16 +21,16 @@ Files = Mapping[str, str]
 
 
 class _Kind(NamedTuple):
-    """Objects that are shown by name."""
+    """Objects that can be shown by name."""
 
     directory: str
-    #: What is said of a name that no object has.
+    #: The message for an unknown name.
     absent: str
-    #: What is said where there are no objects.
+    #: The message if there are no objects.
     none: str = ""
     #: The option of the list; "" for none.
     listing: str = ""
-    #: Exit status for a name that no object has.
+    #: Exit status for an unknown name.
     status: int = FAILED
 
 
@@ -50,7 +50,7 @@ _LISTS: Final = {each.listing: each for each in _OBJECTS.values()} | {
     "srqsl": _Kind("resource_quotas", "", "no resource quota set list defined"),
     "sconfl": _Kind("configurations", "", "no local configuration defined"),
 }
-#: Files with a name a line, and what is said where they are empty.
+#: Files with one name per line, and the message if they are empty.
 _NAMES: Final = {
     "sm": ("managers", "no manager defined"),
     "so": ("operators", "no operator defined"),
@@ -60,7 +60,7 @@ _NAMES: Final = {
 _WHOLE: Final = {"sc": "centry", "ssconf": "schedconf", "sstree": "sharetree"}
 #: The option that shows where the scheduler runs.
 _SCHEDULER: Final = "sss"
-#: Objects that are in no list.
+#: Objects that have no list option.
 _GLOBAL: Final = "global"
 
 
@@ -72,11 +72,11 @@ class Showing:
 
     @staticmethod
     def has(option: str) -> bool:
-        """Whether an option shows something."""
+        """Whether this is an option that shows something."""
         return option in _SHOWN or option == _SCHEDULER
 
     def show(self, option: str, words: list[str]) -> int:
-        """Show what an option asks for; its exit status. Raises Failure."""
+        """Show the objects of an option; return its exit status. Raises Failure."""
         if option == _SCHEDULER:
             from roost.runtime.cell_root import central_name
 
@@ -97,7 +97,7 @@ class Showing:
         return status
 
 
-#: What is printed, and None; or what is said on standard error, with the exit status that it gives.
+#: The output, and None; or an error message, with its exit status.
 _Said = tuple[str, int | None]
 
 
@@ -110,7 +110,7 @@ def _shown(files: Files, option: str, words: list[str]) -> Iterator[_Said]:
         yield _list(files.get(file, "").split(), none)
     elif option in _WHOLE:
         text = files.get(_WHOLE[option], "")
-        # The table of complexes is never broken: `qconf -sc > FILE` is edited and given back.
+        # The table of complexes is never wrapped: `qconf -sc > FILE` is edited and read back.
         shown = text if option == "sc" else _printed(text)
         yield (shown, None) if text else ("no sharetree element", FAILED)
     elif option in _OBJECTS:
@@ -130,7 +130,7 @@ def _list(names: list[str], none: str) -> _Said:
 
 
 def _printed(text: str, indent: int | None = None) -> str:
-    """A text with its long lines broken, unless SGE_SINGLE_LINE is set."""
+    """A text with its long lines wrapped, unless SGE_SINGLE_LINE is set."""
     if os.environ.get("SGE_SINGLE_LINE"):
         return text
     from roost.gridengine.objects.text import wrapped
@@ -189,7 +189,7 @@ def _queues(files: Files, words: list[str]) -> Iterator[_Said]:
 
 
 def _instances(files: Files, pattern: str) -> list[str]:
-    """The texts of the queue instances that a pattern means."""
+    """The texts of the queue instances that a pattern matches."""
     from roost.gridengine.cell import read_cell
     from roost.gridengine.instances import resolve
     from roost.gridengine.objects.queue import SETTINGS, WIDTH
@@ -198,7 +198,7 @@ def _instances(files: Files, pattern: str) -> list[str]:
 
     def settings(one: QueueInstance) -> Iterator[tuple[str, str]]:
         for name, text in shown(SETTINGS, one.settings):
-            # Grid Engine prints a blank behind the last type.
+            # Grid Engine prints a space after the last type.
             yield name, f"{text} " if name == "qtype" else text
 
     cell = read_cell(files)
@@ -211,7 +211,7 @@ def _instances(files: Files, pattern: str) -> list[str]:
 
 
 def _groups(files: Files, name: str) -> Mapping[str, HostGroup]:
-    """The host groups of the cell. Raises Failure if it has none of a name."""
+    """The host groups of the cell. Raises Failure for an unknown name."""
     from roost.gridengine.cell import read_cell
 
     groups = read_cell({file: text for file, text in files.items() if file.startswith("hostgroups/")}).host_groups
@@ -225,7 +225,7 @@ def _resolved_group(files: Files, words: list[str]) -> Iterator[_Said]:
     groups = _groups(files, name)
     found: dict[str, None] = {}
     left = [name]
-    # The hosts of a group come before those of the groups in it.
+    # The hosts of a group come before those of its nested groups.
     for group in left:
         members = groups[group].hostlist if group in groups else ()
         found.update(dict.fromkeys(one for one in members if not one.startswith("@")))
@@ -269,12 +269,12 @@ def _drawn_tree(files: Files, words: list[str]) -> Iterator[_Said]:
 
 
 def _nodes(files: Files, words: list[str]) -> Iterator[_Said]:
-    """Nodes, each with those right under it."""
+    """Nodes, each with its direct children."""
     yield from _node_lines(files, words, deep=False)
 
 
 def _nodes_deep(files: Files, words: list[str]) -> Iterator[_Said]:
-    """Nodes, each with all those under it."""
+    """Nodes, each with all its descendants."""
     yield from _node_lines(files, words, deep=True)
 
 
@@ -304,7 +304,7 @@ def _node_lines(files: Files, words: list[str], *, deep: bool) -> Iterator[_Said
 
 
 def _detached(files: Files, words: list[str]) -> Iterator[_Said]:
-    """Settings of queues for hosts and groups that they do not have."""
+    """Settings of queues for hosts and groups that the queues do not have."""
     from roost.gridengine.cell import read_cell
     from roost.gridengine.instances import hosts_of
 

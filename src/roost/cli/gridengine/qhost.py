@@ -19,7 +19,7 @@ from roost.wire.requests import central, queue
 
 if TYPE_CHECKING:
     from roost.cli.pool import Pool
-    from roost.wire.requests.central import CellHost, HostOffer, QueueInstance
+    from roost.wire.requests.central import CellHost, HostOffer, InstanceStatus
 
 OPTIONS: Final = (
     Option("F", "show (selected) resources", "[resource_attribute]"),
@@ -33,7 +33,7 @@ OPTIONS: Final = (
 )
 _SCHEMA: Final = "http://arc.liv.ac.uk/repos/darcs/sge/source/dist/util/resources/schemas/qhost/qhost.xsd"
 _GLOBAL: Final = "global"
-#: Columns behind the name and the architecture: title, width, complex, name in XML.
+#: Columns after the name and the architecture: title, width, complex, name in XML.
 _COLUMNS: Final = (
     ("NCPU", 4, "num_proc", "num_proc"),
     ("NSOC", 4, "m_socket", "m_socket"),
@@ -53,17 +53,17 @@ _JOBS_HEAD: Final = (
 )
 
 
-class Query:
-    """What the command line asks for."""
+class QhostQuery:
+    """The parsed command line."""
 
     def __init__(self, arguments: list[str]) -> None:
         self.flags: set[str] = set()
         self.hosts: list[str] = []
         self.users: list[str] = []
         self.requests = ""
-        #: Type of each complex, which the cell knows; needed by -F only.
+        #: Type of each complex in the cell; needed only for -F.
         self.types: Mapping[str, str] = {}
-        #: What -F names; None without it, empty for all.
+        #: The names in -F; None without it, empty for all.
         self.resources: list[str] | None = None
         for name, value in _given(arguments):
             match name:
@@ -84,7 +84,7 @@ def _words(text: str) -> list[str]:
 
 
 def _given(arguments: list[str]) -> Iterator[tuple[str, str]]:
-    """Options with what they take, which -F may go without. Raises Failure."""
+    """Options with their arguments, which are optional for -F. Raises Failure."""
     takes = {option.name: bool(option.takes) for option in OPTIONS}
     at = 0
     while at < len(arguments):
@@ -107,13 +107,13 @@ def _wrong(words: str) -> Failure:
 
 def run(name: str, arguments: list[str]) -> int:
     """Run ``qhost``."""
-    query = Query(arguments)
+    query = QhostQuery(arguments)
     return ask(name, lambda pool: _list(pool, query))
 
 
-def _list(pool: Pool, query: Query) -> int:
+def _list(pool: Pool, query: QhostQuery) -> int:
     hosts = _chosen(pool, query)
-    instances: list[QueueInstance] = []
+    instances: list[InstanceStatus] = []
     jobs: list[tuple[Task, Priority]] = []
     if "q" in query.flags:
         instances = pool.ask(central.QueueInstances())
@@ -126,8 +126,8 @@ def _list(pool: Pool, query: Query) -> int:
     return 0
 
 
-def _chosen(pool: Pool, query: Query) -> list[CellHost]:
-    """The hosts that are listed. Raises Failure."""
+def _chosen(pool: Pool, query: QhostQuery) -> list[CellHost]:
+    """The selected hosts. Raises Failure."""
     hosts = pool.ask(central.CellHosts())
     if not hosts:
         raise Failure("the pool has no Grid Engine cell; `roost cell import` gives it one")
@@ -139,7 +139,7 @@ def _chosen(pool: Pool, query: Query) -> list[CellHost]:
         hosts = [host for host in hosts if host.name in (_GLOBAL, *query.hosts)]
     if query.requests or query.resources is not None:
         from roost.gridengine.cell import read_cell
-        from roost.gridengine.objects.complex import by_any_name
+        from roost.gridengine.objects.complex import bad_value, by_any_name
 
         named = by_any_name(read_cell(cell_files(pool)).complexes.values())
         query.types = {one.name: str(one.type) for one in named.values()}
@@ -149,13 +149,17 @@ def _chosen(pool: Pool, query: Query) -> list[CellHost]:
             from roost.gridengine.pool.selection import meets
 
             wanted = pairs(query.requests)
+            for pair in wanted:
+                if pair.name not in named:
+                    raise Failure(f'error: unknown resource "{pair.name}"')
+                if wrong := bad_value(named[pair.name], pair.text):
+                    raise Failure(f"error: {wrong}")
             hosts = [
                 host
                 for host in hosts
                 if host.name != _GLOBAL
                 and all(
-                    pair.name in named
-                    and meets(
+                    meets(
                         named[pair.name],
                         pair.text,
                         [each.amount for each in host.offers if each.name == named[pair.name].name],
@@ -166,8 +170,8 @@ def _chosen(pool: Pool, query: Query) -> list[CellHost]:
     return hosts
 
 
-def _jobs(pool: Pool, query: Query) -> list[tuple[Task, Priority]]:
-    """The tasks that run, in the order of `qstat`."""
+def _jobs(pool: Pool, query: QhostQuery) -> list[tuple[Task, Priority]]:
+    """The running tasks, in the order of `qstat`."""
     found = [task for task in tasks_of(pool.ask(queue.Query(projection=SHOWN))) if task.runs]
     meant = [task for task in found if not query.users or any(fnmatchcase(task.owner, each) for each in query.users)]
     priorities = of_priorities(pool.ask(central.CellPriorities()))
@@ -175,7 +179,7 @@ def _jobs(pool: Pool, query: Query) -> list[tuple[Task, Priority]]:
     return sorted(listed, key=lambda each: (-each[1].priority, *each[0].order))
 
 
-def _of_host(instances: Sequence[QueueInstance], host: str) -> list[QueueInstance]:
+def _of_host(instances: Sequence[InstanceStatus], host: str) -> list[InstanceStatus]:
     return [one for one in instances if one.name.partition("@")[2] == host]
 
 
@@ -197,14 +201,14 @@ def _offer(one: HostOffer, types: Mapping[str, str]) -> str:
     return f"{one.value:.6f}"
 
 
-def _offers(host: CellHost, query: Query) -> list[HostOffer]:
-    """The resources of a host that are shown."""
+def _offers(host: CellHost, query: QhostQuery) -> list[HostOffer]:
+    """The selected resources of a host."""
     if query.resources is None:
         return []
     return [one for one in host.offers if not query.resources or one.name in query.resources]
 
 
-def _shown(columns: str, query: Query) -> bool:
+def _shown(columns: str, query: QhostQuery) -> bool:
     return not ("ncb" in query.flags and columns in _TOPOLOGY)
 
 
@@ -213,9 +217,9 @@ def _shown(columns: str, query: Query) -> bool:
 
 def _table(
     hosts: Sequence[CellHost],
-    instances: Sequence[QueueInstance],
+    instances: Sequence[InstanceStatus],
     jobs: Sequence[tuple[Task, Priority]],
-    query: Query,
+    query: QhostQuery,
 ) -> Iterator[str]:
     columns = [each for each in _COLUMNS if _shown(each[2], query)]
     head = f"{'HOSTNAME':<23} {'ARCH':<12}" + "".join(f" {title:>{width}}" for title, width, _, _ in columns)
@@ -263,9 +267,9 @@ def _job(task: Task, priority: Priority, instance: str, *, with_queue: bool) -> 
 
 def _xml(
     hosts: Sequence[CellHost],
-    instances: Sequence[QueueInstance],
+    instances: Sequence[InstanceStatus],
     jobs: Sequence[tuple[Task, Priority]],
-    query: Query,
+    query: QhostQuery,
 ) -> Iterator[str]:
     yield f"<?xml version='1.0'?>\n<qhost xmlns:xsd=\"{_SCHEMA}\">\n"
     for host in hosts:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from roost.cli.gridengine.asking import ask
 from roost.cli.gridengine.choosing import Named, named, tasks_named
@@ -16,7 +16,6 @@ from roost.gridengine.commands.errors import FAILED, Failure
 from roost.gridengine.commands.options import Option, usage
 from roost.model import cell_requests as cell
 from roost.runtime.identity import host_name
-from roost.schedd.status import JobStatus
 from roost.wire.requests import queue
 from roost.wire.requests.cell import ChangeInstances, InstanceChange
 
@@ -44,25 +43,29 @@ OPTIONS: Final = (
     Option("usq", "unsuspend queues", _QUEUES),
 )
 _TAKES: Final = {option.name: option.takes for option in OPTIONS}
-#: Option to what the instance is asked to become, and how that is called.
+#: Option to the requested state of the instance, and its name in messages.
 _STATES: Final[dict[str, tuple[InstanceChange, str]]] = {
     "c": ("clear", "no error"), "d": ("disable", "disabled"), "e": ("enable", "enabled"),
     "s": ("suspend", "suspended"), "us": ("resume", "unsuspended"),
 }  # fmt: skip
 _NUMBER: Final = re.compile(r"\d+(\.\d+(-\d+(:\d+)?)?)?\Z")
-#: Codes with which a queue refuses to act on another user's job.
+#: The message about a job that a threshold has suspended, and no command.
+_BY_THRESHOLD: Final = (
+    "is not suspended by administrator - modify suspend threshold list of queue to remove suspend state"
+)
+#: Codes with which a queue refuses an action on another user's job.
 _DENIED: Final = "permission-denied"
 
 
 class _Order(NamedTuple):
-    """What to do to one thing."""
+    """An action on one item."""
 
     #: c, d, e, r, s or us
     verb: str
     #: A queue or queue instance, with wildcards; "" for jobs.
     queue: str = ""
     job: Named | None = None
-    #: The message about a thing that does not exist.
+    #: The message for an item that does not exist.
     absent: str = ""
 
 
@@ -76,7 +79,7 @@ def run(name: str, arguments: list[str]) -> int:
 
 
 def _orders(arguments: Sequence[str]) -> Iterator[_Order]:
-    """What the command line asks for. Raises Failure."""
+    """The orders of the command line. Raises Failure."""
     at = 0
     while at < len(arguments):
         word = arguments[at]
@@ -88,7 +91,7 @@ def _orders(arguments: Sequence[str]) -> Iterator[_Order]:
         while end < len(arguments) and (not arguments[end].startswith("-") or arguments[end] == "-t"):
             end += 1
         words, takes = arguments[at:end], _TAKES[option]
-        # What looks like an option and is none is what the option before it takes.
+        # A word that looks like an option and is not one belongs to the option before it.
         strange = words[:1] if not takes else ["-"] if "" in words else arguments[end : end + 1] if not words else []
         if strange and strange[0][1:] not in _TAKES:
             raise Failure(f'{usage("qmod", OPTIONS)}invalid option argument "{strange[0]}"')
@@ -118,14 +121,14 @@ def _named(option: str, takes: str, words: Sequence[str]) -> Iterator[_Order]:
         if not as_job:
             yield _Order(verb, queue=word, absent=absent)
         else:
-            # A comma is not a sign between jobs here.
+            # A comma is not a separator of jobs here.
             job = Named(word) if "," in word or not word else named(words[at : at + count], "qmod")[0]
             yield _Order(verb, job=job, absent=absent)
         at += count
 
 
 class _Work:
-    """The orders of one command line, one after the other."""
+    """The orders of one command line, in sequence."""
 
     def __init__(self, pool: Pool, *, force: bool) -> None:
         self._pool = pool
@@ -133,7 +136,7 @@ class _Work:
         self._who = f"{pool.user}@{host_name()}"
 
     def all_of(self, orders: Sequence[_Order]) -> int:
-        """Carry them out; the exit status."""
+        """Carry them out; return the exit status."""
         return max([self._one(order) for order in orders], default=0)
 
     def _one(self, order: _Order) -> int:
@@ -198,11 +201,12 @@ class _Work:
                 status = max(status, do(task))
         return status
 
-    def _act(self, action: queue.Action, task: Task, denied: str = "") -> str | None:
-        """Act upon a task: None if that was done, "" if its owner or an operator would have to, which is told."""
-        refused = self._pool.ask(
-            queue.Act(action=action, jobs=(f"{task.job}.{task.proc}",), reason=f"by user {self._pool.user}")
-        ).refused
+    def _act(
+        self, action: queue.Action, task: Task, denied: str = "", attributes: dict[str, Any] | None = None
+    ) -> str | None:
+        """Act on a task: None on success, "" if only its owner or an operator may do it, which is reported."""
+        job, reason = f"{task.job}.{task.proc}", f"by user {self._pool.user}"
+        refused = self._pool.ask(queue.Act(action=action, jobs=(job,), reason=reason, attributes=attributes)).refused
         why = next(iter(refused.values()), None)
         if why == _DENIED:
             words = denied or f'you have no permission to modify job "{task.job}"'
@@ -211,31 +215,39 @@ class _Work:
         return why
 
     def _suspend(self, task: Task) -> int:
-        if task.state.endswith("s"):
-            return self._already(task, "suspend", "suspended")
-        if task.status == JobStatus.SUSPENDED:
-            return _complain(f"{_called(task)} stands still with its queue, and cannot be suspended a second time")
+        if "s" in task.state:
+            # Users who may not act on it are told that first.
+            return FAILED if self._act("suspend", task) == "" else self._already(task, "is already suspended")
+        why = self._act("suspend", task)
+        if why and self._now(task):
+            return self._already(task, "is already suspended")
         return self._done(
-            self._act("suspend", task),
+            why,
             f"{self._pool.user} - {'forced suspension of' if self._force else 'suspended'} {_called(task)}",
-            f"{_called(task)} no longer runs",
+            _gone(task),
         )
 
     def _resume(self, task: Task) -> int:
-        if not task.state.endswith("s"):
-            return self._already(task, "continue", "unsuspended")
-        return self._done(
-            self._act("continue", task),
-            f"{self._who} forced unsuspension of {_called(task)}"
-            if self._force
-            else f"{self._pool.user} - unsuspended {_called(task)}",
-            f"{_called(task)} no longer runs",
-        )
+        why = self._act("continue", task)
+        now = self._now(task) if why else task
+        by_threshold = now is not None and "T" in now.state
+        # The effect of the command that suspended a job may not show yet.
+        if now and (why or (why is None and "s" not in task.state and task.stands_still)):
+            return self._already(task, _BY_THRESHOLD if by_threshold else "is already unsuspended")
+        if by_threshold:
+            words = f"removed administrator suspension of {_called(task)} (suspend threshold is still active)"
+            words = f"{self._who} {words}"
+        elif self._force:
+            words = f"{self._who} forced unsuspension of {_called(task)}"
+        else:
+            words = f"{self._pool.user} - unsuspended {_called(task)}"
+        # Grid Engine 8.1.9 ends with 1 where a threshold is left.
+        return max(FAILED if by_threshold else 0, self._done(why, words, _gone(task)))
 
     def _reschedule(self, task: Task, denied: str = "") -> int:
         if not self._force and not task.reruns:
-            # What changes nothing tells whether the user may act on it.
-            if self._act("suspend" if task.status == JobStatus.SUSPENDED else "continue", task, denied) == "":
+            # A request without effect shows whether the user is permitted.
+            if self._act("suspend" if "s" in task.state else "continue", task, denied) == "":
                 return FAILED
             if task.ad.get(cell.RERUN) == "n":
                 return _said(f"The {_called(task)} is not restartable", 0)
@@ -247,7 +259,7 @@ class _Work:
         return self._done(
             self._act("vacate-fast", task, denied),
             f"{'Forced' if self._force else 'Pushed'} rescheduling of {_called(task)} on host {host}",
-            f"{_called(task)} no longer runs",
+            _gone(task),
         )
 
     def _clear(self, tasks: Sequence[Task]) -> int:
@@ -256,7 +268,7 @@ class _Work:
         for task in tasks:
             if task.is_error:
                 status = max(status, self._clear_one(task))
-            elif task.runs:
+            elif task.runs or task.ran:
                 what = _called(task)
                 status = max(status, _said(f"{what[0].upper()}{what[1:]} is not in error state"))
             elif task.job not in told:
@@ -265,18 +277,20 @@ class _Work:
         return status
 
     def _clear_one(self, task: Task) -> int:
-        if task.holds.strip("j"):
-            return _complain(f"{_called(task)} is on hold as well; take the hold away with qrls first")
         words = f"{self._who} cleared error state of {_called(task)}"
-        status = self._done(self._act("release", task), words, f"{_called(task)} is no longer in error state")
-        # Grid Engine 8.1.9 ends with 1 when it has cleared a job.
+        # Its holds remain.
+        why = self._act("release", task, attributes={cell.HELD: ""})
+        status = self._done(why, words, f"{_called(task)} is no longer in error state")
+        # Grid Engine 8.1.9 exits with 1 after it has cleared a job.
         return max(status, FAILED)
 
-    def _already(self, task: Task, action: queue.Action, done: str) -> int:
-        """A job is as it is to be: users who may not act on it are told that first."""
-        if self._act(action, task) == "":
-            return FAILED
-        return _said(f"{self._pool.user} - {_called(task)} is already {done}", 0)
+    def _now(self, task: Task) -> Task | None:
+        """A task as it is after an order for it was refused; None if it no longer runs."""
+        (found,) = tasks_named(self._pool, [Named(str(task.job), number=task.job)])
+        return next((one for one in with_causes(self._pool, found) if one.proc == task.proc and one.runs), None)
+
+    def _already(self, task: Task, words: str) -> int:
+        return _said(f"{self._pool.user} - {_called(task)} {words}", 0)
 
     def _done(self, why: str | None, words: str, gone: str) -> int:
         if why is None:
@@ -288,8 +302,12 @@ def _called(task: Task) -> str:
     return f"job-array task {task.job}.{task.number}" if task.tasks else f"job {task.job}"
 
 
+def _gone(task: Task) -> str:
+    return f"{_called(task)} no longer runs"
+
+
 def _say_waiting(tasks: Sequence[Task]) -> None:
-    """What is said of tasks that would have to run. Grid Engine calls a job without tasks a task here."""
+    """Report tasks that would have to be running. Grid Engine calls a job without tasks a task here."""
     first = tasks[0]
     what = f"job {first.job}" if len(tasks) > 1 else f"job-array task {first.job}.{first.number or 1}"
     _said(f"Modify operation can not be applied on {what} in pending/hold state", 0)

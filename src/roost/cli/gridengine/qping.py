@@ -1,7 +1,7 @@
-"""``qping``: whether a daemon of the cell answers, and since when it runs.
+"""``qping``: whether a daemon of the cell answers, and how long it has been running.
 
-The qmaster of Grid Engine is the central manager and the queue of the pool, an execution daemon the daemon of a
-machine. They answer through the pool's message servers, so the port that is named is only repeated.
+Grid Engine's qmaster corresponds to the central manager and the queue of the pool, an execution daemon to the daemon of
+a machine. They answer through the pool's message servers, so the given port is only echoed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _SERVERS: Final = "daemons of a pool talk through its message servers; configure their security there (NATS_SERVERS)"
 _TRAFFIC: Final = "`roost audit` and the logs of the daemons tell what was done"
 OPTIONS: Final = (
-    Option("i", "time between two questions, s; 1", "interval"),
+    Option("i", "time between requests, s; 1", "interval"),
     Option("info", "show the full status and exit"),
     Option("f", "show the full status each time"),
     Option("noalias", "pools have no aliases of hosts"),
@@ -55,7 +55,7 @@ class _Endpoint(NamedTuple):
 class _Status(NamedTuple):
     #: Epoch s.
     started: int
-    #: 0 in order; 1 where something is amiss, which `info` tells.
+    #: 0 for normal; 1 for a problem, which `info` describes.
     code: int
     info: str
 
@@ -84,7 +84,7 @@ def run(name: str, arguments: list[str]) -> int:
 
 
 def _once(pool: Pool, endpoint: _Endpoint, *, full: bool) -> int:
-    """Ask once, and tell; the exit status."""
+    """Make one request, and report; return the exit status."""
     now = int(time.time())
     try:
         status = _of_qmaster(pool, endpoint) if endpoint.name == "qmaster" else _of_machine(pool, endpoint)
@@ -118,20 +118,20 @@ def _shown(status: _Status, now: int) -> str:
 
 
 def _of_qmaster(pool: Pool, endpoint: _Endpoint) -> _Status:
-    """What the central manager says of itself and the queue. Raises Refused and CommandError."""
+    """The status of the central manager and the queue. Raises Refused and CommandError."""
     from roost.runtime.cell_root import central_name
 
     if not _same(endpoint.host, central_name(pool.home)):
         raise CommandError(f"the qmaster runs on {central_name(pool.home)}")
     shown = ("MyType", "DaemonStartTime")
-    # That they are answered shows that the central manager is there.
+    # An answer shows that the central manager is running.
     ads = pool.ask(central.Ads(kind=_QUEUE, projection=shown, values=True))
     started = [int(ad["DaemonStartTime"]) for ad in ads if "DaemonStartTime" in ad]
     return _Status(min(started, default=int(time.time())), int(not ads), "OK" if ads else "there is no queue")
 
 
 def _of_machine(pool: Pool, endpoint: _Endpoint) -> _Status:
-    """What a machine says of itself. Raises Refused and CommandError."""
+    """The status of a machine. Raises Refused and CommandError."""
     ads = pool.ask(machine.Ads(), machine=_machine_of(pool, endpoint.host))
     started = [int(ad["DaemonStartTime"]) for ad in ads if "DaemonStartTime" in ad]
     return _Status(min(started, default=int(time.time())), 0, "OK")
@@ -146,7 +146,7 @@ def _machine_of(pool: Pool, host: str) -> str:
 
 
 def _same(host: str, name: str) -> bool:
-    """Whether two names are those of one host; one of them may lack the domain."""
+    """Whether two names refer to one host; one of them may lack the domain."""
     if "." in host and "." in name:
         return host == name
     return host.partition(".")[0] == name.partition(".")[0]

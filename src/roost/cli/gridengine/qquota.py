@@ -1,4 +1,4 @@
-"""``qquota``: what is used of the resource quotas of the cell."""
+"""``qquota``: usage of the cell's resource quotas."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ u user_list | display only selected users, * for all (default: yourself)
 xml | display the information in XML format
 """
 )
-#: Option to the filter of rules that it is about.
+#: Option to the corresponding filter of rules.
 _FILTERS: Final = {"u": "users", "P": "projects", "pe": "pes", "q": "queues", "h": "hosts"}
 _HEAD: Final = f"resource quota rule limit                filter\n{'-' * 80}\n"
 _SCHEMA: Final = "http://arc.liv.ac.uk/repos/darcs/sge/source/source/dist/util/resources/schemas/qquota/qquota.xsd"
@@ -61,17 +61,17 @@ def _print(pool: Pool, wanted: dict[str, list[str]], *, as_xml: bool) -> int:
     from roost.gridengine.objects.complex import by_any_name
     from roost.gridengine.pool.quota_use import QuotaUse
     from roost.gridengine.pool.selection import reports_of
-    from roost.gridengine.scheduling import Snapshot
+    from roost.gridengine.scheduling import CellSnapshot
 
     cell, now = read_cell(cell_files(pool)), time.time()
     tasks = tasks_of(pool.ask(queue.Query(projection=SHOWN)))
-    snapshot = Snapshot(
+    snapshot = CellSnapshot(
         cell=cell,
         instances=tuple(resolve(cell)),
         reports=reports_of({row.name: row.reported for row in pool.ask(central.CellHosts())}, now),
         now=now,
         local_time=datetime.datetime.fromtimestamp(now),
-        # Quotas do not count for advance reservations, nor for their jobs.
+        # Quotas do not apply to advance reservations, nor to their jobs.
         running=tuple(task for task in running_tasks(tasks) if not task.reservation),
     )
     known = by_any_name(cell.complexes.values())
@@ -83,12 +83,12 @@ def _print(pool: Pool, wanted: dict[str, list[str]], *, as_xml: bool) -> int:
 
 
 def running_tasks(tasks: Sequence[Task]) -> tuple[RunningTask, ...]:
-    """Those of tasks that run in the cell, as the scheduling run sees them."""
+    """The tasks that run in the cell, as input of a scheduling run."""
     return tuple(_running(task) for task in tasks if task.runs and cell_requests.TASK in task.ad)
 
 
 def _running(task: Task) -> RunningTask:
-    """A task as the scheduling run sees it."""
+    """A task as input of a scheduling run."""
     from roost.classad import ClassAd
     from roost.gridengine.pool.tasks import all_grants_of, running_task
 
@@ -98,7 +98,7 @@ def _running(task: Task) -> RunningTask:
 
 
 def table(rows: Sequence[Use]) -> str:
-    """The rows as a table; nothing if there are none."""
+    """The rows as a table; empty if there are none."""
     lines = []
     for row in rows:
         limit = f"{row.resource}={row.used}/{row.limit}" if row.used else f"{row.resource}={row.limit}"

@@ -1,6 +1,6 @@
 """``qresub``: submit copies of jobs that are in the queue, as they are now, without their holds.
 
-A copy is described as `qsub` would describe it, so that its files have its own number; the rest is taken over.
+A copy is described as `qsub` would describe it, so that its files have its own number; everything else is copied.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 OPTIONS: Final = (Option("h", "submit the copies on hold: some of the letters u, o and s; n: do not", "hold_list"),)
 _POSITIONAL: Final = "job_id_list"
-#: What a copy has of a job as it is.
+#: Attributes that are copied unchanged.
 _COPIED: Final = (
     cell.NAME, "Cmd", "Arguments", "Environment", "JobPrio", "Requirements", cell.SCRIPT, cell.SHELL, cell.DIRECT,
     cell.ACCOUNT, cell.OUTPUT_PATHS, cell.ERROR_PATHS, cell.INPUT_PATHS, cell.MERGES, cell.DIRECTORY, cell.MAIL_LIST,
     cell.RERUN, cell.NOT_BEFORE, cell.RESOURCES, cell.SOFT_RESOURCES, cell.QUEUES, cell.SOFT_QUEUES, cell.PROJECT,
-    cell.PARALLEL, cell.MASTER_QUEUES, cell.TASKS, cell.PREDECESSORS, cell.PREDECESSORS_ASKED,
+    cell.PARALLEL, cell.MASTER_QUEUES, cell.BINDING, cell.TASKS, cell.PREDECESSORS, cell.PREDECESSORS_ASKED,
     cell.ARRAY_PREDECESSORS, cell.ARRAY_PREDECESSORS_ASKED,
     cell.RESERVE, cell.SHARE, cell.DEADLINE, cell.RESERVATION,
 )  # fmt: skip
@@ -55,14 +55,14 @@ def run(name: str, arguments: list[str]) -> int:
         raise Failure(f'qalter: Unknown hold list "{holds}" specified to -h option', BAD_VALUE)
     if any("." in job for job in jobs):
         raise Failure("denied: the selected option works only on jobs and not on tasks", _REFUSED)
-    # A name means no job here, as in Grid Engine.
+    # A name does not select a job here, as in Grid Engine.
     numbers = [int(job) if job.isdecimal() and len(job) < 10 else 0 for job in jobs]
     letters = "".join(letter for letter in cell.HOLDS if letter in holds)
     return ask(name, lambda pool: _resubmit(pool, numbers, letters))
 
 
 def _resubmit(pool: Pool, numbers: list[int], letters: str) -> int:
-    """Submit copies of all of them, or of none, with these holds."""
+    """Submit copies of all jobs, or of none, with these holds."""
     plans = []
     for number in numbers:
         rows = pool.ask(queue.Query(jobs=(str(number),))) if number else []
@@ -96,7 +96,9 @@ def _resubmit(pool: Pool, numbers: list[int], letters: str) -> int:
 
 
 def _hold(pool: Pool, cluster: int, letters: str) -> int:
-    """Give a copy, which was submitted with a user's hold, its holds; where that is refused it goes. Exit status."""
+    """Set the holds of a copy that was submitted with a user hold; if that is refused, remove it. Returns the exit
+    status.
+    """
     jobs = (str(cluster),)
     if letters == "u":
         return 0

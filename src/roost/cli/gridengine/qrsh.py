@@ -1,12 +1,13 @@
-"""``qrsh``, ``qlogin`` and ``qsh``: a job that a user works with while it runs; and tasks of a parallel job.
+"""``qrsh``, ``qlogin`` and ``qsh``: interactive jobs; and tasks of a parallel job.
 
 `qrsh COMMAND` runs a command as a job, with the streams of this process and the exit status of the command; without a
-command, and as `qlogin`, it is a login shell with a terminal. `qsh` has a terminal emulator opened on the display. With
-`-inherit` a process of a parallel job starts a task of it, on a host of the job.
+command, and as `qlogin`, it is a login shell with a terminal. `qsh` opens a terminal emulator on the display. With
+`-inherit`, a process of a parallel job starts a task of that job on one of its hosts.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -16,13 +17,14 @@ from roost.cli.gridengine.interactive import Wish, interact
 from roost.cli.gridengine.option_tables import options
 from roost.cli.gridengine.qsub import options_of
 from roost.cli.gridengine.request_files import request_files, words_of_file
+from roost.gridengine.commands.binding import UNBOUND
 from roost.gridengine.commands.errors import FAILED, Failure
 from roost.gridengine.commands.options import Given, Option, is_yes, taken
 from roost.gridengine.commands.qsub import OPTIONS as QSUB
 from roost.gridengine.commands.qsub import Asked
 from roost.model.cell_requests import Interaction
 
-#: Options of `qsub` that are not for jobs that a user works with.
+#: Options of `qsub` that do not apply to interactive jobs.
 _NOT_OURS: Final = frozenset(
     ("a", "b", "C", "c", "clear", "dl", "e", "i", "j", "now", "o", "r", "S", "shell", "sync", "t", "tc", "terse")
 )
@@ -88,6 +90,8 @@ def _wish(name: str, given: Sequence[Given], words: Sequence[str]) -> Wish:
     asked = _asked(given)
     asked.yes["now"] = now = "now" not in own or _is_yes(name, own["now"])
     asked.check()
+    if "binding" in asked.texts:
+        sys.stderr.write(f"{name}: {UNBOUND}\n")
     if name == "qsh":
         return _window(asked, own)
     is_script = "b" in own and not _is_yes(name, own["b"])
@@ -115,19 +119,19 @@ def _wish(name: str, given: Sequence[Given], words: Sequence[str]) -> Wish:
 
 
 def _asked(given: Sequence[Given]) -> Asked:
-    """What request files and the command line ask for."""
+    """The options of request files and the command line."""
     asked, names = Asked(), {each.name for each in _OF_QSUB}
     for path in request_files():
         asked.take([each for each in options_of(words_of_file(path), str(path)) if each.name in names])
     asked.take([each for each in given if each.name in names])
-    # What a prolog prints goes nowhere: the streams are those of the command.
+    # The output of a prolog is discarded: the streams are those of the command.
     asked.texts["o"] = asked.texts["e"] = "/dev/null"
     asked.yes["r"] = False
     return asked
 
 
 def _window(asked: Asked, own: dict[str, Given]) -> Wish:
-    """A terminal emulator. Raises Failure where there is no display that another host can open a window on."""
+    """A terminal emulator. Raises Failure if there is no display on which another host can open a window."""
     import os
 
     from roost.cli.gridengine.window import emulator

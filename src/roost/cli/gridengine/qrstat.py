@@ -1,4 +1,4 @@
-"""``qrstat``: the advance reservations, as a list or one by one."""
+"""``qrstat``: the advance reservations, as a list or individually."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def _values(row: ReservationState) -> Iterator[tuple[str, object]]:
 
 
 def _asked(row: ReservationState) -> str:
-    """The ranges of slots that were asked for."""
+    """The requested ranges of slots."""
     return ranges(parallel(row.reservation.parallel)[1])
 
 

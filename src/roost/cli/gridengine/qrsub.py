@@ -41,15 +41,15 @@ OPTIONS: Final = (
     Option("w", "v: only find out whether there is enough", "e|v"),
 )
 _FILE: Final = "sge_ar_request"
-#: Exit status where the cell has as many reservations as it may.
+#: Exit status if the cell has as many reservations as allowed.
 _TOO_MANY: Final = 25
 _NONE: Final = "no suitable queues"
-#: How far a start may be in the past, s: the command itself takes a while.
+#: How far in the past a start may be, s: the command itself takes a while.
 _LATE_S: Final = 5
 
 
 class _Denied(Exception):
-    """What is refused: Grid Engine tells it on standard output."""
+    """A refusal: Grid Engine prints it on standard output."""
 
 
 def run(name: str, arguments: list[str]) -> int:
@@ -69,7 +69,7 @@ def run(name: str, arguments: list[str]) -> int:
 
 
 def _files() -> Iterator[list[str]]:
-    """The options of request files, the weakest first."""
+    """The options of request files, lowest precedence first."""
     if root := os.environ.get("SGE_ROOT"):
         yield words_of_file(Path(root, os.environ.get("SGE_CELL") or "default", "common", _FILE))
     yield words_of_file(Path("~").expanduser() / f".{_FILE}")
@@ -83,7 +83,7 @@ def _options(words: Sequence[str]) -> list[Given]:
 
 
 def _reservation(given: Sequence[Given]) -> AdvanceReservation:
-    """What is asked for; the last of an option counts, and resources and queues are put together. Raises Failure."""
+    """The request; the last of repeated options counts, except that resources and queues are merged. Raises Failure."""
     texts = {each.name: " ".join(each.values) for each in given}
     for each in given:
         if each.name in ("he", "now"):

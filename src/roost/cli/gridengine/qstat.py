@@ -1,4 +1,4 @@
-"""``qstat``: jobs, queue instances with their jobs, one job in detail."""
+"""``qstat``: jobs, queue instances with their jobs, or the details of a job."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from roost.cli.gridengine.asking import ask, cell_files
 from roost.cli.gridengine.choosing import with_predecessors
 from roost.cli.gridengine.selecting import CHOOSING, Wanted, select, wanted_by
 from roost.cli.gridengine.tables import Behind, Listed, Look
-from roost.explain.cell_tasks import SHOWN, Task, grouped, limited, slots_asked, suspended, tasks_of
+from roost.explain.cell_tasks import SHOWN, SUSPENDING, Task, grouped, limited, slots_asked, suspended, tasks_of
 from roost.gridengine.commands.errors import FAILED, Failure
 from roost.gridengine.commands.options import Option, taken, usage
 from roost.model import cell_requests as cell
@@ -26,7 +26,7 @@ from roost.wire.requests import central, queue
 if TYPE_CHECKING:
     from roost.cli.pool import Pool
     from roost.gridengine.scheduling.patterns import QueuePatterns
-    from roost.wire.requests.central import QueueInstance
+    from roost.wire.requests.central import InstanceStatus
 
 OPTIONS: Final = (
     Option("f", "queue instances with their jobs"),
@@ -53,28 +53,28 @@ OPTIONS: Final = (
 
 _STATES: Final = re.compile(r"(?:h[uosadj]|[prszha])+\Z")
 _EACH: Final = re.compile(r"h[uosadj]|[prszha]")
-#: What letters of -s stand for.
+#: The meaning of letters of -s.
 _ALL_HOLDS: Final = ("hu", "ho", "hs", "hj", "ha")
-#: Jobs that have left, at most; finished_jobs of the cell's configuration.
+#: Maximum number of jobs that have left; finished_jobs of the cell's configuration.
 _FINISHED: Final = re.compile(r"^finished_jobs\s+(\d+)", re.MULTILINE)
 
 
-class Query:
-    """What the command line asks for."""
+class QstatQuery:
+    """The parsed command line."""
 
     def __init__(self, arguments: list[str]) -> None:
         self.flags: set[str] = set()
         self.users: list[str] = []
-        #: What chooses queue instances, by option.
+        #: The options that select queue instances.
         self.wanted: Wanted = {}
         self.states: set[str] = set()
         #: Letters of -g.
         self.group = ""
         #: Letters of -explain.
         self.explain = ""
-        #: What -F names; None without it, empty for all.
+        #: The names in -F; None without it, empty for all.
         self.resources: list[str] | None = None
-        #: What -j names; None without it.
+        #: The names in -j; None without it.
         self.jobs: list[str] | None = None
         words = [*_with_values(arguments)]
         try:
@@ -121,7 +121,7 @@ class Query:
 
     @property
     def look(self) -> Look:
-        """How jobs are listed."""
+        """The layout of lists of jobs."""
         return Look(
             pri="pri" in self.flags,
             urg="urg" in self.flags,
@@ -138,7 +138,7 @@ class Query:
         return "f" in self.flags or bool(self.explain) or self.resources is not None
 
     def wants(self, task: Task) -> bool:
-        """Whether a task is listed."""
+        """Whether a task is selected."""
         if not self._is_meant(task.owner):
             return False
         if not self.states:
@@ -149,11 +149,10 @@ class Query:
         if not task.runs:
             later = task.ad.get(cell.NOT_BEFORE) is not None
             return "p" in self.states or bool(letters & self.states) or ("ha" in self.states and later)
-        stands = task.state[-1:] in ("s", "S", "T")
-        return "r" in self.states or ("s" in self.states and stands)
+        return ("s" if task.stands_still else "r") in self.states
 
     def leaves(self, task: Task) -> bool:
-        """Whether the queues that are chosen say nothing of a task: `-qs` alone is about those that run."""
+        """Whether the selection of queues leaves a task alone: `-qs` alone only applies to running tasks."""
         return not task.runs and not self.full and set(self.wanted) == {"qs"}
 
     def _is_meant(self, owner: str) -> bool:
@@ -161,7 +160,7 @@ class Query:
 
 
 class Chosen:
-    """The queue instances that -q, -l, -pe, -qs and -U choose."""
+    """The queue instances selected by -q, -l, -pe, -qs and -U."""
 
     def __init__(self, pool: Pool, wanted: Wanted) -> None:
         self._pool = pool
@@ -179,7 +178,7 @@ class Chosen:
         return any(self._reader.queue(each, name) and self._reader.host(each, host) for each in patterns)
 
     def has(self, task: Task) -> bool:
-        """Whether a task runs in one of them, or waits and does not ask for others."""
+        """Whether a task runs in one of them, or waits and does not request others."""
         if task.runs:
             return not self._names.isdisjoint(task.grants)
         wanted = [word for word in str(task.ad.get(cell.QUEUES) or "").split(",") if word]
@@ -206,7 +205,7 @@ def _in_words_of_qstat(text: str) -> Failure:
 
 def run(name: str, arguments: list[str]) -> int:
     """Run ``qstat``."""
-    query = Query(arguments)
+    query = QstatQuery(arguments)
     if query.jobs is not None:
         from roost.cli.gridengine.details import show
 
@@ -215,11 +214,14 @@ def run(name: str, arguments: list[str]) -> int:
     return ask(name, lambda pool: _list(pool, query))
 
 
-def _list(pool: Pool, query: Query) -> int:
+def _list(pool: Pool, query: QstatQuery) -> int:
     write = sys.stdout.write
     chosen = Chosen(pool, query.wanted) if query.wanted else None
+    if chosen is not None and set(query.wanted) == {"q"} and not chosen.instances:
+        # As in Grid Engine, without a message.
+        return FAILED
     if "c" in query.group:
-        # -l, -qs and -U choose instances; the figures are those of all instances of their queues.
+        # -l, -qs and -U select instances; the figures are those of all instances of their queues.
         queues = {one.name.partition("@")[0] for one in _instances(pool, chosen)}
         instances = [one for one in pool.ask(central.QueueInstances()) if one.name.partition("@")[0] in queues]
         extended = "ext" in query.flags
@@ -260,22 +262,22 @@ def _list(pool: Pool, query: Query) -> int:
 
 
 def by_instance(running: Sequence[Listed], look: Look) -> Iterator[str]:
-    """The slots of tasks in the order of their queue instances, as `-g t` lists them."""
+    """The slots of tasks in the order of their queue instances, as listed by `-g t`."""
     for name in sorted({name for each in running for name in each.task.grants}):
         for each in running:
             if name in each.task.grants:
                 yield from tables.lines(each, look, name)
 
 
-def _behind(pool: Pool, query: Query) -> Callable[[QueueInstance], Behind]:
-    """What `-explain` and `-F` tell behind each queue instance."""
+def _behind(pool: Pool, query: QstatQuery) -> Callable[[InstanceStatus], Behind]:
+    """The output of `-explain` and `-F` after each queue instance."""
     if not query.explain and query.resources is None:
         return lambda _: Behind((), ())
     from roost.cli.gridengine.offers import Offers
 
     offers = None if query.resources is None else Offers(cell_files(pool), query.resources)
 
-    def behind(one: QueueInstance) -> Behind:
+    def behind(one: InstanceStatus) -> Behind:
         told = [line.partition(" ") for line in one.explained]
         return Behind(
             tuple((letter, words) for wanted in query.explain for letter, _, words in told if letter == wanted),
@@ -285,13 +287,13 @@ def _behind(pool: Pool, query: Query) -> Callable[[QueueInstance], Behind]:
     return behind
 
 
-def _instances(pool: Pool, chosen: Chosen | None) -> list[QueueInstance]:
+def _instances(pool: Pool, chosen: Chosen | None) -> list[InstanceStatus]:
     return pool.ask(central.QueueInstances()) if chosen is None else chosen.instances
 
 
-def _jobs(pool: Pool, query: Query, chosen: Chosen | None) -> tuple[list[Listed], list[Listed], list[Listed]]:
-    """What is listed: tasks that run, that wait, and that have ended, each in order."""
-    # A pattern of users is applied here; names are the queue's business.
+def _jobs(pool: Pool, query: QstatQuery, chosen: Chosen | None) -> tuple[list[Listed], list[Listed], list[Listed]]:
+    """The selected tasks: running, waiting, and finished ones, each in order."""
+    # A pattern of users is applied here; names are left to the queue.
     users = query.users or [user_name()]
     owners = tuple(users) if not any(set(user) & set("*?[") for user in users) else ()
     found = tasks_of(pool.ask(queue.Query(owners=owners, projection=SHOWN)))
@@ -304,7 +306,7 @@ def _jobs(pool: Pool, query: Query, chosen: Chosen | None) -> tuple[list[Listed]
     left_out = {row.cluster for row in rows if row.user_limit} | {job for job, n in limited(found).items() if n < 1}
 
     def priority(task: Task) -> Priority:
-        # Jobs that may not start are in no run.
+        # Jobs that may not start are in no scheduling run.
         ranks = task.runs or not (task.holds or task.is_error or task.job in left_out)
         return priorities.get(task.job, none) if ranks else none
 
@@ -322,7 +324,7 @@ def _jobs(pool: Pool, query: Query, chosen: Chosen | None) -> tuple[list[Listed]
 
 
 def _counted(pool: Pool, tasks: list[Task]) -> list[Task]:
-    """The tasks, parallel ones that wait with the slots that `urgency_slots` makes of their ranges."""
+    """The tasks, with the slots of waiting parallel ones computed from their ranges by `urgency_slots`."""
     asked = [() if task.runs else slots_asked(task.ad) for task in tasks]
     if not any(ranges and ranges[0].low < ranges[-1].high for ranges in asked):
         return tasks
@@ -339,20 +341,20 @@ def _counted(pool: Pool, tasks: list[Task]) -> list[Task]:
 
 
 def with_causes(pool: Pool, tasks: list[Task]) -> list[Task]:
-    """The tasks, those that the cell suspends with the letters of what does: S for their queue, T for a threshold."""
+    """The tasks; suspended ones get the letters of the causes."""
     slots = tuple(str(task.ad.get("RemoteHost")) for task in tasks if task.status == JobStatus.SUSPENDED)
     if not slots:
         return tasks
-    rows = pool.ask(central.Ads(kind="Machine", names=slots, projection=("Name", cell.SUSPENDERS), values=True))
-    causes = {row.get("Name"): frozenset(str(row.get(cell.SUSPENDERS) or "").split(",")) - {""} for row in rows}
-    return [suspended(task, causes.get(task.ad.get("RemoteHost"), frozenset())) for task in tasks]
+    rows = pool.ask(central.Ads(kind="Machine", names=slots, projection=("Name", *SUSPENDING), values=True))
+    ads = {row.get("Name"): row for row in rows}
+    return [suspended(task, ads.get(task.ad.get("RemoteHost"), {})) for task in tasks]
 
 
 def _number(task: Task) -> str:
     return str(task.number) if task.tasks else ""
 
 
-def _waiting(tasks: Sequence[Task], query: Query, of: Callable[[Task], Priority]) -> Iterator[Listed]:
+def _waiting(tasks: Sequence[Task], query: QstatQuery, of: Callable[[Task], Priority]) -> Iterator[Listed]:
     if query.group:
         yield from (Listed(task, _number(task), of(task)) for task in tasks)
         return
@@ -360,7 +362,7 @@ def _waiting(tasks: Sequence[Task], query: Query, of: Callable[[Task], Priority]
         yield Listed(task, numbers, of(task))
 
 
-def _ended(pool: Pool, query: Query, present: Iterable[Task]) -> list[Task]:
+def _ended(pool: Pool, query: QstatQuery, present: Iterable[Task]) -> list[Task]:
     kept = _FINISHED.search(cell_files(pool).get("configurations/global", ""))
     limit = int(kept[1]) if kept else 0
     if not limit:
@@ -373,11 +375,11 @@ def _ended(pool: Pool, query: Query, present: Iterable[Task]) -> list[Task]:
 
 
 def full(
-    instances: Sequence[QueueInstance],
+    instances: Sequence[InstanceStatus],
     running: Sequence[Listed],
     waiting: Sequence[Listed],
     look: Look,
-    behind: Callable[[QueueInstance], Behind],
+    behind: Callable[[InstanceStatus], Behind],
 ) -> Iterator[str]:
     if instances:
         yield f"{tables.QUEUES_HEAD}\n"

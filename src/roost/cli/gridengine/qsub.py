@@ -11,6 +11,7 @@ from roost.cli.gridengine.description import Work, plan_of
 from roost.cli.gridengine.request_files import request_files, words_of_file
 from roost.cli.gridengine.script import PREFIX, read_script
 from roost.cli.pool import Refused
+from roost.gridengine.commands.binding import UNBOUND
 from roost.gridengine.commands.errors import FAILED, TOO_MANY_JOBS, USAGE, Failure, rejected
 from roost.gridengine.commands.options import Given, taken
 from roost.gridengine.commands.qsub import OPTIONS, Asked, repeated
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["OPTIONS", "run"]
 
-#: How deep files of options may name others.
+#: Maximum nesting depth of option files.
 _DEPTH_MAX = 10
 
 
@@ -40,6 +41,8 @@ def run(name: str, arguments: list[str]) -> int:
     events = asked.texts.get("m", "n")
     if events != "n":
         sys.stderr.write(f"qsub: the pool sends no mail: -m {events} has no effect\n")
+    if "binding" in asked.texts:
+        sys.stderr.write(f"qsub: {UNBOUND}\n")
     called, plan = plan_of(asked, work)
     if asked.verifiers:
         from roost.cli.gridengine.jsv import verified
@@ -51,7 +54,7 @@ def run(name: str, arguments: list[str]) -> int:
 
 
 def show_plan(plan: ClusterPlan) -> int:
-    """Print what would be submitted, as `-verify` asks; the exit status."""
+    """Print what would be submitted, for `-verify`; return the exit status."""
     from roost.cli.gridengine.details import verified
     from roost.explain.cell_tasks import tasks_of
     from roost.runtime.identity import user_name
@@ -63,7 +66,7 @@ def show_plan(plan: ClusterPlan) -> int:
 
 
 def options_of(words: Sequence[str], place: str) -> list[Given]:
-    """The options of a file or a script; other words there are told, as they act on nothing. Raises Failure."""
+    """The options of a file or a script; other words are reported, because they have no effect. Raises Failure."""
     found: list[Given] = []
     while words:
         some, words = taken("qsub", words, OPTIONS)
@@ -77,7 +80,7 @@ def options_of(words: Sequence[str], place: str) -> list[Given]:
 
 
 def command_line(arguments: list[str], depth: int = 0) -> tuple[list[Given], list[str]]:
-    """The options, those of files that ``-@`` names among them, and what follows. Raises Failure."""
+    """The options, including those of files named by ``-@``, and the remaining words. Raises Failure."""
     given, rest = taken("qsub", arguments, OPTIONS)
     found: list[Given] = []
     for each in given:
@@ -96,7 +99,7 @@ def command_line(arguments: list[str], depth: int = 0) -> tuple[list[Given], lis
 
 
 def words_of_file_there(path: str) -> list[str]:
-    """The options in a file that has to exist. Raises Failure and OSError."""
+    """The options in a file that must exist. Raises Failure and OSError."""
     from pathlib import Path
 
     Path(path).stat()
@@ -104,7 +107,7 @@ def words_of_file_there(path: str) -> list[str]:
 
 
 def _read(given: list[Given], rest: list[str]) -> tuple[Asked, Work]:
-    """What all places together ask for, and what is to be run."""
+    """The request of all sources together, and what to run."""
     asked, typed = Asked(), Asked()
     typed.take(given)
     if "clear" not in typed.flags:
@@ -124,7 +127,7 @@ def _read(given: list[Given], rest: list[str]) -> tuple[Asked, Work]:
 
 
 def follow(pool: Pool, plan: ClusterPlan, asked: Asked) -> None:
-    """Have a job wait for the jobs that lists name now; those that are not in the queue are not waited for."""
+    """Let a job wait for the jobs that lists name now; those that are not in the queue are not waited for."""
     from roost.cli.gridengine.following import FOLLOWED, arrays_named, jobs_named
 
     for option, (name, written) in FOLLOWED.items():

@@ -1,6 +1,6 @@
 """Default request files: options of the cell, of the user, and of the directory, one after another.
 
-``$SGE_ROOT/$SGE_CELL/common/sge_request``, ``~/.sge_request`` and ``./.sge_request``; each goes before the one before.
+``$SGE_ROOT/$SGE_CELL/common/sge_request``, ``~/.sge_request`` and ``./.sge_request``; each overrides the previous one.
 Lines that begin with ``#`` are comments; a backslash at the end of a line continues it.
 """
 
@@ -17,7 +17,7 @@ NAME: Final = "sge_request"
 
 
 def request_files() -> Iterator[Path]:
-    """Those that there are, the weakest first."""
+    """The existing ones, lowest precedence first."""
     root = os.environ.get("SGE_ROOT")
     if root:
         yield Path(root, os.environ.get("SGE_CELL") or "default", "common", NAME)

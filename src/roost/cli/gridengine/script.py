@@ -10,7 +10,7 @@ from roost.cli.gridengine.option_lines import words_of
 from roost.gridengine.commands.errors import FAILED, NO_INPUT, NO_SCRIPT, Failure, rejected
 from roost.model.scripts import SCRIPT_BYTES_MAX, ScriptTooLong, packed_script
 
-#: The name of a script that came by standard input.
+#: The name of a script that came from standard input.
 STDIN: Final = "STDIN"
 PREFIX: Final = "#$"
 
@@ -18,9 +18,9 @@ PREFIX: Final = "#$"
 class Script(NamedTuple):
     """A script."""
 
-    #: As it was named.
+    #: The name as given.
     file: str
-    #: As the job's ad has it.
+    #: The text as in the job's ad.
     text: str
     data: bytes
 
@@ -51,7 +51,7 @@ def read_script(file: str) -> Script:
 
 
 def _script(name: str, data: bytes) -> Script:
-    """Raises Failure, with Grid Engine's words where it refuses a script, too."""
+    """Raises Failure, also with Grid Engine's words if it refuses a script."""
     if not data:
         raise rejected("job rejected: no script in your request")
     if b"\0" in data:

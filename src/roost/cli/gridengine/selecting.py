@@ -1,4 +1,4 @@
-"""Queue instances as `qselect` and `qstat` choose them: by name, resources, states, environments and users."""
+"""Selecting queue instances for `qselect` and `qstat`: by name, resources, states, environments and users."""
 
 from __future__ import annotations
 
@@ -11,36 +11,36 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from roost.cli.gridengine.asking import cell_files
 from roost.gridengine.commands.errors import Failure
 from roost.gridengine.commands.options import Given
+from roost.gridengine.letters import SELECTABLE
 from roost.wire.requests import central
 
 if TYPE_CHECKING:
     from roost.cli.pool import Pool
     from roost.gridengine.cell import Cell
     from roost.gridengine.instances import QueueInstance
-    from roost.wire.requests.central import QueueInstance as Row
+    from roost.wire.requests.central import InstanceStatus
 
-#: Options that choose instances, and the words of each.
+#: Options that select instances, and the values of each.
 Wanted: TypeAlias = dict[str, list[str]]
 CHOOSING: Final = ("l", "pe", "q", "qs", "U")
-_LETTERS: Final = frozenset("acdosuACDES")
 
 
 def wanted_by(given: Iterable[Given]) -> Wanted:
-    """What options choose. Raises Failure."""
+    """The selection of options. Raises Failure."""
     wanted: Wanted = {}
     for each in given:
         if each.name in CHOOSING:
             wanted.setdefault(each.name, []).extend(part for part in each.value.split(",") if part)
     letters = "".join(wanted.get("qs", ()))
     for letter in letters:
-        if letter not in _LETTERS:
+        if letter not in SELECTABLE:
             words = f"unknown queue state: {letter} found in string: {letters}"
             raise Failure(f"error: {words}\n{words}")
     return wanted
 
 
-def select(pool: Pool, wanted: Wanted) -> list[Row]:
-    """The queue instances that are chosen. Raises Failure."""
+def select(pool: Pool, wanted: Wanted) -> list[InstanceStatus]:
+    """The selected queue instances. Raises Failure."""
     found = pool.ask(central.QueueInstances())
     if letters := set("".join(wanted.get("qs", ()))):
         found = [one for one in found if letters & set(one.states)]
@@ -51,7 +51,7 @@ def select(pool: Pool, wanted: Wanted) -> list[Row]:
 
 
 def _by_cell(pool: Pool, names: set[str], wanted: Wanted) -> set[str]:
-    """Of these instances those that the cell says are meant."""
+    """Those of the instances that match according to the cell."""
     from roost.gridengine.cell import read_cell
     from roost.gridengine.instances import resolve
     from roost.gridengine.pool.selection import admits
@@ -80,10 +80,10 @@ def _by_cell(pool: Pool, names: set[str], wanted: Wanted) -> set[str]:
 def _with_resources(pool: Pool, cell: Cell, instances: list[QueueInstance], requests: str) -> list[QueueInstance]:
     from roost.gridengine.pool.requests import pairs
     from roost.gridengine.pool.selection import Selection, reports_of
-    from roost.gridengine.scheduling import Snapshot
+    from roost.gridengine.scheduling import CellSnapshot
 
     now = time.time()
-    snapshot = Snapshot(
+    snapshot = CellSnapshot(
         cell=cell,
         instances=tuple(instances),
         reports=reports_of({row.name: row.reported for row in pool.ask(central.CellHosts())}, now),

@@ -1,6 +1,6 @@
-"""``qstat -j`` without a job: what keeps queue instances from taking jobs, and why the jobs wait that do.
+"""``qstat -j`` without a job: why queue instances accept no jobs, and why waiting jobs wait.
 
-The sentences that name one job and one place are put together by what they have in common, as Grid Engine 8.1.9 does.
+Messages about one job and one place are merged by what they have in common, as in Grid Engine 8.1.9.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _INFO: Final = "scheduling info:"
 _HELD, _ERROR = "Jobs dropped because of hold state", "Jobs dropped because of error state"
-#: Patterns of sentences about one job, and what is said of all that they fit.
+#: Patterns of messages about one job, and the merged message.
 _OF_JOBS: Final = tuple(
     (re.compile(pattern), f"Jobs can not run because {words}")
     for pattern, words in (
@@ -35,13 +35,14 @@ _OF_JOBS: Final = tuple(
         (r"cannot run (in|at|globally).*", "the resource requirements can not be satisfied"),
     )
 )
-#: Sentences about queue instances, and about no job.
+#: Messages about queue instances that concern no job.
 _OF_RUN: Final = re.compile(r"queue instance .* dropped because|is in suspend alarm|^All queues dropped")
-#: The numbers of messages as they were seen; Roost has 0 for others.
+#: The numbers of messages as observed; Roost uses 0 for others.
 _NUMBERS: Final = (
     ("the resource requirements can not be satisfied", 17), ("is in suspend alarm", 26), ("is overloaded", 27),
     ("All queues dropped", 28), ("execution time not reached", 31), (_HELD, 33), ("because it is full", 37),
     ("because it is disabled", 39), ("because it is temporarily not available", 40),
+    ("because of job dependencies", 35), ("max_aj_instances", 45),
 )  # fmt: skip
 
 
@@ -54,15 +55,15 @@ def show_all(pool: Pool, *, as_xml: bool) -> int:
             jobs = by_message.setdefault(_message(words), [])
             jobs += [task.job] * (task.job not in jobs)
     if as_xml:
-        numbered = {(_number(words), words): jobs for words, jobs in by_message.items()}
-        sys.stdout.writelines(xml.messages(numbered, [(_number(words), words) for words in of_run]))
+        numbered = {(number_of(words), words): jobs for words, jobs in by_message.items()}
+        sys.stdout.writelines(xml.messages(numbered, [(number_of(words), words) for words in of_run]))
     else:
         sys.stdout.writelines(_text(by_message, of_run))
     return 0
 
 
 def reasons(pool: Pool) -> tuple[list[tuple[Task, list[str]]], list[str]]:
-    """Why each task that waits does, in the order of submission, and what is said of queue instances."""
+    """Why each waiting task waits, in the order of submission, and messages about queue instances."""
     tasks = [task for task in tasks_of(pool.ask(queue.Query(projection=(*SHOWN, "AutoClusterId")))) if not task.runs]
     of_jobs: list[tuple[Task, list[str]]] = []
     of_run: dict[str, None] = {}
@@ -86,12 +87,12 @@ def _text(by_message: dict[str, list[int]], of_run: list[str]) -> Iterator[str]:
         yield "\n"
 
 
-#: Jobs in a line.
+#: Maximum number of jobs in a line.
 _IN_LINE: Final = 8
 
 
 def _words(pool: Pool, task: Task, known: dict[object, list[str]]) -> list[str]:
-    """Why a task waits; tasks that the run does not tell apart have the same reasons."""
+    """Why a task waits; tasks that the run does not distinguish have the same reasons."""
     if task.is_error:
         return [_ERROR]
     if task.holds.rstrip("j"):
@@ -117,5 +118,6 @@ def _message(words: str) -> str:
     return next((said for pattern, said in _OF_JOBS if pattern.search(words)), words)
 
 
-def _number(words: str) -> int:
+def number_of(words: str) -> int:
+    """The number of a message."""
     return next((number for part, number in _NUMBERS if part in words), 0)

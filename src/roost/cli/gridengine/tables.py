@@ -1,4 +1,4 @@
-"""The tables of `qstat`: the columns of Grid Engine 8.1.9, widths and blanks at the ends of lines included."""
+"""The tables of `qstat`: the columns of Grid Engine 8.1.9, including widths and trailing spaces."""
 
 from __future__ import annotations
 
@@ -7,19 +7,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from roost.explain.cell_tasks import Task, slots_asked
+from roost.gridengine.letters import BY_HAND, FOR_A_WHILE
 from roost.model import cell_requests as cell
 from roost.model.cell_priority import NO_PRIORITY, Priority
-from roost.wire.requests.central import CellPriority, QueueInstance
+from roost.wire.requests.central import CellPriority, InstanceStatus
 
-#: Of the list of queue instances.
+#: Headings of the list of queue instances.
 QUEUES_HEAD: Final = "queuename                      qtype resv/used/tot. load_avg arch          states"
 CLUSTER_HEAD: Final = "CLUSTER QUEUE                   CQLOAD   USED    RES  AVAIL  TOTAL aoACDS  cdsuE  "
-#: Letters of instances that are closed for a while by themselves, and of those that a command or an error has closed.
-_FOR_A_WHILE, _CLOSED = frozenset("aoACDS"), frozenset("cdsuE")
 
 
 class Look(NamedTuple):
-    """How jobs are listed."""
+    """The layout of lists of jobs."""
 
     #: -pri, -urg, -ext
     pri: bool = False
@@ -29,7 +28,7 @@ class Look(NamedTuple):
     requests: bool = False
     #: -f
     full: bool = False
-    #: -g t: a line for each slot, with what it is to the job; -t: with columns for tasks as well.
+    #: -g t: one line per slot, with its role in the job; -t: also with columns for tasks.
     roles: bool = False
     usage: bool = False
 
@@ -40,17 +39,17 @@ class Look(NamedTuple):
 
 
 class Used(NamedTuple):
-    """What `-ext` tells of a job beside its tickets."""
+    """The columns of `-ext` besides the tickets."""
 
     project: str = ""
     department: str = ""
-    #: s, GiB s and GiB; None where nothing is known, as of a task that waits.
+    #: s, GiB s and GiB; None if unknown, as for a waiting task.
     cpu: float | None = None
     mem: float = 0.0
     io: float = 0.0
     #: `qsub -ot`
     override: int = 0
-    #: of the tickets of all jobs that run, or of all that wait, from 0 to 1
+    #: Fraction of the tickets of all running, or of all waiting, jobs.
     share: float = 0.0
 
 
@@ -65,14 +64,14 @@ class Listed(NamedTuple):
 
 
 class Behind(NamedTuple):
-    """What stands before the jobs of a queue instance: of `-explain` letter and words, of `-F` name, source, value."""
+    """The lines before the jobs of a queue instance: letter and text of `-explain`; name, source and value of `-F`."""
 
     explained: tuple[tuple[str, str], ...]
     offers: tuple[tuple[str, str, str], ...]
 
 
 def date(instant: float) -> str:
-    """A time as the tables show it."""
+    """A time in the format of the tables."""
     return time.strftime("%m/%d/%Y %H:%M:%S", time.localtime(instant))
 
 
@@ -101,12 +100,12 @@ def head(look: Look) -> str:
 
 
 def _rule(look: Look) -> int:
-    """Length of the line under the titles; that of Grid Engine is not that of the titles."""
+    """Length of the line under the headings; in Grid Engine it differs from the headings."""
     return 113 + 79 * look.ext + 64 * look.urg + 35 * look.pri + look.roles + 53 * look.usage
 
 
 def lines(listed: Listed, look: Look, instance: str = "") -> Iterator[str]:
-    """The lines of a task in a list, with its requests behind it if they are asked for.
+    """The lines of a task in a list, followed by its requests if selected.
 
     `instance`: the queue instance whose list it is in, and whose slots of the task count; "" for all.
     """
@@ -123,14 +122,14 @@ def lines(listed: Listed, look: Look, instance: str = "") -> Iterator[str]:
 
 
 def roles_of(task: Task, instance: str) -> list[str]:
-    """What a task is in one of its instances: the slots of a parallel job are slaves, beside its master."""
+    """The roles of a task in one of its instances: the slots of a parallel job are slaves, next to its master."""
     if not task.environment:
         return ["MASTER"]
     return ["MASTER"] * (instance == task.instance) + ["SLAVE"] * task.grants[instance]
 
 
 def _line(listed: Listed, look: Look, instance: str, role: str, *, again: bool) -> str:
-    """`again`: what tells of the job stands in the line before."""
+    """`again`: the job's data is in the line before."""
     task, given = listed.task, listed.priority
     parts = [f"{task.job:>7} {given.priority:.5f} "]
     if look.pri or look.urg:
@@ -155,7 +154,7 @@ def _line(listed: Listed, look: Look, instance: str, role: str, *, again: bool) 
         parts.append(f"{due:<20}")
     begin = "".join(parts)
     begin = " " * len(begin) if again else begin
-    # What it uses is told with its master.
+    # Its usage is shown with its master.
     told = _used(listed, known=role != "SLAVE" and instance in ("", task.instance)) if look.ext else ""
     place = instance if look.roles else task.instance
     queue = "" if look.full else f"{place:<30.30} "
@@ -165,7 +164,7 @@ def _line(listed: Listed, look: Look, instance: str, role: str, *, again: bool) 
 
 
 def _used(listed: Listed, *, known: bool) -> str:
-    """The columns of `-ext` behind the state."""
+    """The columns of `-ext` after the state."""
     used, given = listed.used, listed.priority
     if not listed.task.runs:
         usage = " " * 27
@@ -176,7 +175,7 @@ def _used(listed: Listed, *, known: bool) -> str:
         clock = f"{cpu // 86400}:{cpu // 3600 % 24:02}:{cpu // 60 % 60:02}:{cpu % 60:02}"
         usage = f"{clock:<10} {used.mem:<7.5f} {used.io:<7.5f} "
     tickets = (tickets_of(given), used.override, given.override, given.functional, given.share)
-    return f"{usage}{''.join(f'{each:>5.0f} ' for each in tickets)}{used.share:<5.2f} "
+    return f"{usage}{''.join(f'{int(each):>5} ' for each in tickets)}{used.share:<5.2f} "
 
 
 def tickets_of(given: Priority) -> float:
@@ -210,7 +209,7 @@ def _requests(task: Task) -> Iterator[str]:
     ):
         if ad.get(name):
             yield f"       Predecessor {title}: {', '.join(str(ad[name]).split(','))}\n"
-    yield "       Binding:          NONE\n"
+    yield f"       Binding:          {ad.get(cell.BINDING) or 'NONE'}\n"
 
 
 def _listed(title: str, text: str, behind: str) -> Iterator[str]:
@@ -224,13 +223,13 @@ def _listed(title: str, text: str, behind: str) -> Iterator[str]:
 
 
 def pending(look: Look) -> str:
-    """The heading of the jobs that wait, below the queue instances."""
+    """The heading of the waiting jobs, below the queue instances."""
     hashes = "#" * (186 if look.ext else 76)
     return f"\n{hashes}\n - PENDING JOBS - PENDING JOBS - PENDING JOBS - PENDING JOBS - PENDING JOBS\n{hashes}\n"
 
 
-def instance_line(one: QueueInstance, look: Look) -> str:
-    """A queue instance in the list of `qstat -f`, under its rule."""
+def instance_line(one: InstanceStatus, look: Look) -> str:
+    """A queue instance in the list of `qstat -f`, below its rule."""
     used = f"{one.reserved}/{one.used}/{one.total}"
     load = "-NA-" if one.load is None else f"{one.load:.2f}"
     rule = "-" * (189 if look.ext else 81)
@@ -241,7 +240,7 @@ def instance_line(one: QueueInstance, look: Look) -> str:
 LETTERS: Final = "sASCuadDcoE"
 
 
-def cluster_lines(instances: Sequence[QueueInstance], *, extended: bool = False) -> Iterator[str]:
+def cluster_lines(instances: Sequence[InstanceStatus], *, extended: bool = False) -> Iterator[str]:
     """The table of `qstat -g c`."""
     more = "".join(f"     {letter}" for letter in LETTERS) if extended else ""
     yield f"{CLUSTER_HEAD}{more[1:]}\n{'-' * (146 if extended else 80)}\n"
@@ -256,15 +255,15 @@ def cluster_lines(instances: Sequence[QueueInstance], *, extended: bool = False)
         )
 
 
-def by_queue(instances: Iterable[QueueInstance]) -> dict[str, list[QueueInstance]]:
+def by_queue(instances: Iterable[InstanceStatus]) -> dict[str, list[InstanceStatus]]:
     """Cluster queue to its instances."""
-    found: dict[str, list[QueueInstance]] = {}
+    found: dict[str, list[InstanceStatus]] = {}
     for one in instances:
         found.setdefault(one.name.partition("@")[0], []).append(one)
     return found
 
 
-def slots_in(instances: Iterable[QueueInstance], letter: str) -> int:
+def slots_in(instances: Iterable[InstanceStatus], letter: str) -> int:
     """The slots of the instances in a state."""
     return sum(one.total for one in instances if letter in one.states)
 
@@ -281,16 +280,16 @@ class Figures(NamedTuple):
     closed: int
 
 
-def cluster_figures(instances: Iterable[QueueInstance]) -> Figures:
+def cluster_figures(instances: Iterable[InstanceStatus]) -> Figures:
     """The figures of the instances of one queue."""
     some = list(instances)
     loads = [(one.load_per_processor, one.total) for one in some if one.load_per_processor is not None]
     weights = sum(slots for _, slots in loads)
-    closed = sum(one.total for one in some if _CLOSED & set(one.states))
-    away = sum(one.total for one in some if _FOR_A_WHILE & set(one.states) and not _CLOSED & set(one.states))
-    free = sum(max(0, one.total - one.used) for one in some if not (_FOR_A_WHILE | _CLOSED) & set(one.states))
+    closed = sum(one.total for one in some if BY_HAND & set(one.states))
+    away = sum(one.total for one in some if FOR_A_WHILE & set(one.states) and not BY_HAND & set(one.states))
+    free = sum(max(0, one.total - one.used) for one in some if not (FOR_A_WHILE | BY_HAND) & set(one.states))
     return Figures(
-        # An instance counts as often as it has slots.
+        # An instance counts once per slot.
         load=sum(load * slots for load, slots in loads) / weights if weights else None,
         used=sum(one.used for one in some),
         reserved=sum(one.reserved for one in some),
@@ -307,7 +306,7 @@ def of_priorities(rows: Iterable[CellPriority]) -> Mapping[int, Priority]:
 
 
 def size(number: float, places: int) -> str:
-    """A size with the largest unit that leaves 1 or more before the point."""
+    """A size in the largest unit in which it is at least 1."""
     for unit, size in (("T", 2**40), ("G", 2**30), ("M", 2**20), ("K", 2**10)):
         if abs(number) >= size:
             return f"{number / size:.{places}f}{unit}"

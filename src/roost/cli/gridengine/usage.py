@@ -1,4 +1,4 @@
-"""What `qstat -ext` tells of jobs: project, department, what they use, and their share of the tickets."""
+"""The columns of `qstat -ext`: project, department, usage, and the share of the tickets."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _WAITS: Final = 1
 
 
 def with_usage(pool: Pool, *lists: Sequence[Listed]) -> list[list[Listed]]:
-    """The lists with what their tasks use. Tickets are shared among all jobs of the queue."""
+    """The lists with the usage of their tasks. Tickets are shared among all jobs of the queue."""
     rows = {(int(row["ClusterId"]), int(row["ProcId"])): row for row in pool.ask(queue.Query(projection=_USED))}
     priorities = of_priorities(pool.ask(central.CellPriorities()))
     totals = _totals(rows.values(), priorities)
@@ -45,7 +45,7 @@ def with_usage(pool: Pool, *lists: Sequence[Listed]) -> list[list[Listed]]:
 
 
 def _totals(rows: Iterable[Mapping[str, Any]], priorities: Mapping[int, Priority]) -> tuple[float, float]:
-    """The tickets of the jobs that wait, and of those that run."""
+    """The tickets of the waiting jobs, and of the running ones."""
     found: tuple[set[int], set[int]] = set(), set()
     for row in rows:
         found[row.get("JobStatus") != _WAITS].add(int(row["ClusterId"]))

@@ -1,7 +1,7 @@
-"""``qsub -w``: whether a queue instance would take a job, decided by the cell's own scheduling run.
+"""``qsub -w``: whether a queue instance would accept a job, decided by the cell's own scheduling run.
 
-``e``, ``w`` and ``v`` ask about the cell as if it were empty: nothing runs, and no instance is disabled, closed by its
-calendar or overloaded. ``p`` asks about the cell as it is now. The policy of machines is not asked.
+``e``, ``w`` and ``v`` verify against the cell as if it were empty: nothing runs, and no instance is disabled, closed by
+its calendar or overloaded. ``p`` verifies against the current cell. The policy of machines is not evaluated.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _FOUND: Final = "verification: found suitable queue(s)\n"
 
 
 def verified(pool: Pool, plan: ClusterPlan, word: str) -> bool:
-    """Verify a job as `-w` wants it, and tell; whether it is to be submitted. Raises Failure."""
+    """Verify a job according to `-w`, and print the result; return whether to submit it. Raises Failure."""
     if word == "n":
         return True
     common = plan.common.copy()
@@ -50,12 +50,12 @@ def verified(pool: Pool, plan: ClusterPlan, word: str) -> bool:
 
 
 def why_not(pool: Pool, ad: ClassAd, *, as_it_is: bool) -> tuple[str, ...] | None:
-    """Why no queue instance would take a job by its ad; None if one would. Raises Failure."""
+    """Why no queue instance would accept a job with this ad; None if one would. Raises Failure."""
     from roost.gridengine.cell import read_cell
     from roost.gridengine.instances import resolve
     from roost.gridengine.pool.requests import Reader
     from roost.gridengine.pool.selection import reports_of
-    from roost.gridengine.scheduling import PendingJob, Snapshot, run
+    from roost.gridengine.scheduling import CellSnapshot, PendingJob, run
 
     cell, now = read_cell(cell_files(pool)), time.time()
     reader = Reader(cell, _groups)
@@ -66,10 +66,10 @@ def why_not(pool: Pool, ad: ClassAd, *, as_it_is: bool) -> tuple[str, ...] | Non
     number = asked if isinstance(asked, int) else 0
     booked = _booked(pool, number, reader, now, as_it_is=as_it_is)
     if number and all(one.number != number for one in booked):
-        # The queue says that there is no such reservation.
+        # The queue reports that there is no such reservation.
         return None
     plan = run(
-        Snapshot(
+        CellSnapshot(
             cell=cell,
             instances=instances if as_it_is else tuple(_open(one) for one in instances),
             reports=reports_of({row.name: row.reported for row in pool.ask(central.CellHosts())}, now),
@@ -86,7 +86,7 @@ def why_not(pool: Pool, ad: ClassAd, *, as_it_is: bool) -> tuple[str, ...] | Non
 
 
 def _booked(pool: Pool, number: int, reader: Reader, now: float, *, as_it_is: bool) -> tuple[Booked, ...]:
-    """The advance reservation that a job is to use, as if it had begun; `as_it_is`: and all others as they are."""
+    """The advance reservation of a job, as if it had begun; `as_it_is`: and all others unchanged."""
     from roost.gridengine.pool.reservations import request_of
     from roost.gridengine.scheduling import Booked, Grant
 

@@ -16,14 +16,14 @@ from roost.wire.requests import queue
 if TYPE_CHECKING:
     from roost.cli.pool import Pool
 
-#: First and longest pause between two questions, s.
+#: Minimum and maximum pause between requests, s.
 _FIRST_S: Final = 0.05
 _LONGEST_S: Final = 1.0
 _SHOWN: Final = ("ClusterId", "ProcId", "JobStatus", "ExitCode", "ExitBySignal", "ExitSignal")
 
 
 def wait_for(pool: Pool, number: int, tasks: tuple[int, int, int] | None, *, is_terse: bool) -> int:
-    """Wait; the exit status is that of the first task that did not end with 0."""
+    """Wait; return the exit status of the first task that did not exit with 0."""
     pause_s, told = _FIRST_S, dict[int, int]()
     before: set[int] | None = None
     while True:
@@ -43,7 +43,7 @@ def wait_for(pool: Pool, number: int, tasks: tuple[int, int, int] | None, *, is_
 
 
 def wait_for_start(pool: Pool, number: int, name: str) -> bool:
-    """Wait until all tasks of an immediate job have started, or it has been removed; whether they have."""
+    """Wait until all tasks of an immediate job have started, or it has been removed; return whether they have."""
     sys.stderr.write("Waiting for immediate job to be scheduled.\n")
     sys.stderr.flush()
     try:
@@ -64,7 +64,7 @@ def _started(pool: Pool, number: int) -> bool:
     while True:
         rows = [*pool.ask(queue.Query(jobs=(str(number),), projection=_SHOWN))]
         if not any(row.get("JobStatus") == JobStatus.IDLE for row in rows):
-            # One that has left had started, or was removed.
+            # A job that has left had started, or was removed.
             statuses = [row.get("JobStatus") for row in (*rows, *_ended(pool, number))]
             return JobStatus.REMOVED not in statuses
         time.sleep(pause_s)
@@ -76,7 +76,7 @@ def _ended(pool: Pool, number: int) -> list[dict[str, Any]]:
 
 
 def _tell(name: str, row: dict[str, Any], *, is_terse: bool) -> int:
-    """Tell how a task ended; the exit status that it gives."""
+    """Report how a task ended; return the resulting exit status."""
     stream, status = sys.stdout, 0
     if row.get("JobStatus") != JobStatus.COMPLETED:
         stream, status, text = sys.stderr, 1, f"Unable to run job {name}"

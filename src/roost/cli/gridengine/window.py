@@ -8,12 +8,12 @@ from typing import Final
 from roost.cli.gridengine.asking import ask, cell_files
 from roost.cli.pool import Pool
 
-#: What a cell has that does not name another one.
+#: The default of a cell.
 XTERM: Final = "/usr/bin/xterm"
 
 
 def emulator(display: str, shell: str) -> tuple[str, tuple[str, ...]]:
-    """The program and its arguments: the cell's `xterm`, with the shell on that display."""
+    """The program and its arguments: the cell's `xterm`, with the shell, on that display."""
     command = shell or os.environ.get("SHELL") or "/bin/sh"
     return ask("qsh", _xterm), ("-display", display, "-n", "SGE Interactive Job", "-e", command)
 

@@ -1,4 +1,4 @@
-"""The XML of `qstat`: elements and blanks of Grid Engine 8.1.9."""
+"""The XML of `qstat`: elements and whitespace of Grid Engine 8.1.9."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from roost.explain.cell_tasks import Task, slots_asked
 from roost.model import cell_requests as cell
 
 if TYPE_CHECKING:
-    from roost.wire.requests.central import QueueInstance
+    from roost.wire.requests.central import InstanceStatus
 
-_SCHEMAS: Final = "http://arc.liv.ac.uk/repos/darcs/sge/source/dist/util/resources/schemas/qstat"
-_HEAD: Final = "<?xml version='1.0'?>\n"
-_BEGIN: Final = f'{_HEAD}<job_info  xmlns:xsd="{_SCHEMAS}/qstat.xsd">\n'
+SCHEMAS: Final = "http://arc.liv.ac.uk/repos/darcs/sge/source/dist/util/resources/schemas/qstat"
+HEAD: Final = "<?xml version='1.0'?>\n"
+_BEGIN: Final = f'{HEAD}<job_info  xmlns:xsd="{SCHEMAS}/qstat.xsd">\n'
 
 
 def escape(text: str) -> str:
-    """A text in which XML finds no markup; the standard library's function loads a client of HTTP."""
+    """A text with XML markup escaped; the standard library's function would import an HTTP client."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
@@ -39,7 +39,7 @@ def _when(instant: float) -> str:
 
 
 def _jobs(listed: Listed, look: Look, depth: int, instance: str = "") -> Iterator[str]:
-    """An element for a task, or with roles for each of its slots; `instance`: the queue whose list it is in."""
+    """An element for a task, or with roles one for each of its slots; `instance`: the queue whose list it is in."""
     task = listed.task
     if not look.roles or not task.runs:
         yield from _job(listed, look, depth, instance, instance or task.instance, "")
@@ -81,7 +81,7 @@ def _job(listed: Listed, look: Look, depth: int, instance: str, place: str, role
 
 
 def _priority(listed: Listed, look: Look) -> Iterator[tuple[str, object]]:
-    """What a job's priority is made of."""
+    """The components of a job's priority."""
     given = listed.priority
     if look.pri or look.ext:
         yield "JAT_ntix", f"{given.ticket_share:.5f}"
@@ -98,7 +98,7 @@ def _priority(listed: Listed, look: Look) -> Iterator[tuple[str, object]]:
 
 
 def _requests(task: Task, blanks: str) -> Iterator[str]:
-    """What a job asks for."""
+    """The requests of a job."""
     found: list[tuple[str, str, object]] = [("full_job_name", "", task.name)]
     ad = task.ad
     if ad.get(cell.PARALLEL):
@@ -115,7 +115,7 @@ def _requests(task: Task, blanks: str) -> Iterator[str]:
             found.append((tag, f' name="{escape(name)}"{behind}', wanted))
     for tag, attribute in _LISTS:
         found += [(tag, "", word) for word in str(ad.get(attribute) or "").split(",") if word]
-    for tag, attributes, value in (*found, ("binding", "", "NONE")):
+    for tag, attributes, value in (*found, ("binding", "", ad.get(cell.BINDING) or "NONE")):
         yield f"{blanks}<{tag}{attributes}>{escape(str(value))}</{tag}>\n"
 
 
@@ -125,16 +125,16 @@ def _usage(listed: Listed, *, known: bool) -> Iterator[tuple[str, object]]:
         yield "cpu_usage", f"{used.cpu:.5f}"
         yield "mem_usage", f"{used.mem:.5f}"
         yield "io_usage", f"{used.io:.5f}"
-    yield "tickets", f"{tickets_of(given):.0f}"
+    yield "tickets", f"{int(tickets_of(given))}"
     yield "JB_override_tickets", used.override
     yield "JB_jobshare", int(listed.task.ad.get(cell.SHARE) or 0)
-    yield "otickets", f"{given.override:.0f}"
-    yield "ftickets", f"{given.functional:.0f}"
-    yield "stickets", f"{given.share:.0f}"
+    yield "otickets", f"{int(given.override)}"
+    yield "ftickets", f"{int(given.functional)}"
+    yield "stickets", f"{int(given.share)}"
     yield "JAT_share", f"{used.share:.5f}"
 
 
-#: The elements of lists that a job asks for.
+#: The elements of requested lists.
 _LISTS: Final = (
     ("hard_req_queue", cell.QUEUES), ("soft_req_queue", cell.SOFT_QUEUES),
     ("master_hard_req_queue", cell.MASTER_QUEUES), ("predecessor_jobs_req", cell.PREDECESSORS_ASKED),
@@ -158,16 +158,16 @@ def _plain(running: Iterable[Listed], others: Iterable[Listed], look: Look) -> I
     yield "  </job_info>\n</job_info>\n"
 
 
-#: The elements of what `-explain` tells.
+#: The elements of `-explain`.
 _REASONS: Final = {"a": "load-alarm-reason", "A": "suspend-alarm-reason", "c": "message", "E": "message"}
 
 
 def full(
-    instances: Sequence[QueueInstance],
+    instances: Sequence[InstanceStatus],
     running: Sequence[Listed],
     waiting: Sequence[Listed],
     look: Look,
-    behind: Callable[[QueueInstance], Behind],
+    behind: Callable[[InstanceStatus], Behind],
 ) -> Iterator[str]:
     """Queue instances with their jobs."""
     yield f"{_BEGIN}  <queue_info>\n"
@@ -199,7 +199,7 @@ def full(
     yield "  </job_info>\n</job_info>\n"
 
 
-#: The elements that `-g c -ext` adds, by the letter of the state.
+#: The elements added by `-g c -ext`, by the letter of the state.
 _OF_LETTERS: Final = {
     "s": "suspend_manual", "A": "suspend_threshold", "S": "suspend_on_subordinate", "C": "suspend_calendar",
     "u": "unknown", "a": "load_alarm", "d": "disabled_manual", "D": "disabled_calendar", "c": "ambiguous",
@@ -207,7 +207,7 @@ _OF_LETTERS: Final = {
 }  # fmt: skip
 
 
-def clusters(instances: Sequence[QueueInstance], *, extended: bool = False) -> str:
+def clusters(instances: Sequence[InstanceStatus], *, extended: bool = False) -> str:
     """The summary of cluster queues."""
     parts = [_BEGIN]
     for name, some in by_queue(instances).items():
@@ -236,8 +236,8 @@ _MESSAGES: Final = "http://arc.liv.ac.uk/repos/darcs/sge/source/dist/util/resour
 
 
 def messages(by_message: Mapping[tuple[int, str], Sequence[int]], of_run: Sequence[tuple[int, str]]) -> Iterator[str]:
-    """Why jobs wait: number and words of a message to the jobs that it is about, and messages about none."""
-    yield f'{_HEAD}<message  xmlns:xsd="{_MESSAGES}">\n  <element>\n    <SME_message_list>\n'
+    """Why jobs wait: number and text of a message to the jobs concerned, and messages that concern none."""
+    yield f'{HEAD}<message  xmlns:xsd="{_MESSAGES}">\n  <element>\n    <SME_message_list>\n'
     for (number, words), jobs in by_message.items():
         yield "      <element>\n        <MES_job_number_list>\n"
         for job in jobs:
@@ -253,6 +253,6 @@ def messages(by_message: Mapping[tuple[int, str], Sequence[int]], of_run: Sequen
 
 
 def unknown(identifiers: Iterable[str]) -> str:
-    """What `qstat -j` prints of jobs that do not exist."""
+    """The output of `qstat -j` for jobs that do not exist."""
     names = "".join(f"    <ST_name>{escape(name)}</ST_name>\n" for name in identifiers)
-    return f"{_HEAD}<unknown_jobs >\n{names}</unknown_jobs>\n"
+    return f"{HEAD}<unknown_jobs >\n{names}</unknown_jobs>\n"

@@ -1,1 +1,1 @@
-"""What says what the commands are: their help, man pages, completion, glossary, and pages of the manual."""
+"""Descriptions of the commands: their help, man pages, completion, glossary, and pages of the manual."""

@@ -1,7 +1,7 @@
-"""``roost help``: the help of a command, or what a name, a word or a code means that the other commands print.
+"""``roost help``: the help of a command, or the meaning of a name, a word or a code in the output of other commands.
 
-A topic is looked for among commands, texts (`topics`) and names (`names`). Everything that has the name is
-printed, for a name may be several things.
+A topic is looked up among commands, texts (`topics`) and names (`names`). All matches are printed, because a name may
+have several meanings.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 
+from roost.cli.help.markdown import readable
 from roost.cli.help.names import explained, names
 from roost.cli.help.topics import TOPICS
 from roost.cli.parsing import commands_of, nearest
@@ -19,11 +20,11 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     """Add ``help``."""
     parser = subparsers.add_parser(
         "help",
-        help="explain a command, knob, attribute, word or code",
+        help="explain a command, knob, attribute, term or code",
         description="Print the help of a command, or explain a topic: a knob or policy expression (START), an "
         "attribute (KeyboardIdle), a command of submit descriptions (request_memory) or of DAG files (SPLICE), a "
         "finding of a linter (RST101), the code of a message (config-without-effect), a category of logs (D_LOAD), "
-        "a word of the glossary (claim), a command of HTCondor or Grid Engine (condor_q), or one of "
+        "a term of the glossary (claim), a command of HTCondor or Grid Engine (condor_q), or one of "
         f"{', '.join(TOPICS)}. Without an argument, list the commands.",
     )
     parser.add_argument("topic", metavar="TOPIC", nargs="*", help="a command and its subcommand, or one topic")
@@ -44,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
     name = " ".join(args.topic)
     found = list(_explained(name))
     if not found:
-        raise CommandError(f"there is no help about {name!r}\n    hint: {_meant(name, commands)}")
+        raise CommandError(f"there is no help on {name!r}\n    hint: {_meant(name, commands)}")
     say("\n\n".join(found))
     return Exit.OK
 
@@ -52,12 +53,12 @@ def run(args: argparse.Namespace) -> int:
 def _explained(name: str) -> Iterator[str]:
     if name.lower() in TOPICS:
         topic = TOPICS[name.lower()]
-        yield f"{topic.title}\n\n{topic.text}"
+        yield readable(f"# {topic.title}\n\n{topic.text}")
     yield from explained(name)
 
 
 def topics() -> list[str]:
-    """What may stand behind `roost help`, commands aside."""
+    """The topics of `roost help`, except commands."""
     return [*TOPICS, *names()]
 
 

@@ -1,10 +1,10 @@
 """``roost completion``: scripts that complete the command line of `roost` in bash, zsh and fish.
 
-The scripts are made from the parsers (commands, options and their fixed values) and from the names that `roost help`
-explains. They ask no pool and start no program, so completing is as fast as the shell. The package installs them where
-shells look for them below its prefix; ``roost completion SHELL`` prints one for every other case.
+The scripts are generated from the parsers (commands, options and their fixed values) and from the names that `roost
+help` explains. They contact no pool and start no program, so completion is as fast as the shell. The package installs
+them where shells look for them below its prefix; ``roost completion SHELL`` prints one for every other case.
 
-What it does not do: complete numbers of jobs or names of slots, which only a running pool knows.
+It does not complete job numbers or slot names, which only a running pool knows.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from roost.cli.parsing import commands_of, subparsers_of
 from roost.cli.terminal import Exit, say
 
 
-class Value(Enum):
-    """What stands where a command line has a value."""
+class CompletionKind(Enum):
+    """The kind of a value on a command line."""
 
     TEXT = "text"
     FILE = "file"
@@ -31,34 +31,34 @@ class Value(Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Slot:
-    """A place for a value: after an option, or one of its own."""
+class CompletedValue:
+    """A place for a value: after an option, or as a positional argument."""
 
-    kind: Value = Value.TEXT
+    kind: CompletionKind = CompletionKind.TEXT
     words: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
+class CompletedOption:
     """An option of a command."""
 
     names: tuple[str, ...]
     about: str
     #: None for one that takes no value.
-    value: Slot | None
+    value: CompletedValue | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
-    """A command, as far as a shell has to know it."""
+class CompletedCommand:
+    """A command, with the data that a shell needs."""
 
     words: tuple[str, ...]
     about: str
-    options: tuple[Choice, ...]
-    #: Subcommand to what it does.
+    options: tuple[CompletedOption, ...]
+    #: Subcommand to its description.
     commands: tuple[tuple[str, str], ...]
-    values: Slot
-    #: Further words that are offered once a part of one is typed: too many to list.
+    values: CompletedValue
+    #: Further words that are offered once part of one is typed: too many to list.
     more: tuple[str, ...] = ()
 
 
@@ -73,11 +73,11 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser = subparsers.add_parser(
         "completion",
         help="print a script that completes commands in your shell",
-        description="Print a script that completes commands, options and their values. For this shell: "
-        'eval "$(roost completion bash)", or roost completion fish | source. A package manager that installs Roost for '
-        "the whole machine puts the scripts where shells find them.",
+        description="Print a script that completes commands, options and their values. To load it, run "
+        'eval "$(roost completion bash)" (or zsh), or roost completion fish | source. An installation for the whole '
+        "machine puts the scripts where shells look for them.",
     )
-    parser.add_argument("shell", choices=tuple(SHELLS), help=", ".join(SHELLS))
+    parser.add_argument("shell", choices=tuple(SHELLS), help="the shell that is to load the script")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -91,7 +91,7 @@ def script(shell: str) -> str:
     return SHELLS[shell](tuple(lines()))
 
 
-def lines() -> Iterator[Line]:
+def lines() -> Iterator[CompletedCommand]:
     """Every command, `roost` itself first."""
     from roost.cli.__main__ import parser_of_all
 
@@ -104,34 +104,40 @@ def lines() -> Iterator[Line]:
             assert inner is not None
             known = tuple(dict.fromkeys((*inner.choices, *TOPICS)))
             more = tuple(each for each in names() if _PLAIN.fullmatch(each) and each not in known)
-            line = replace(line, values=Slot(words=known), more=more)
+            line = replace(line, values=CompletedValue(words=known), more=more)
         yield line
 
 
-def _line(words: tuple[str, ...], parser: argparse.ArgumentParser, about: str) -> Line:
+def _line(words: tuple[str, ...], parser: argparse.ArgumentParser, about: str) -> CompletedCommand:
     inner = subparsers_of(parser)
     options = [_choice(action) for action in parser._actions if action.option_strings]
     places = [action for action in parser._actions if not action.option_strings and action is not inner]
     known = {choice.dest: choice.help or "" for choice in inner._choices_actions} if inner is not None else {}
-    return Line(
+    return CompletedCommand(
         words=words,
         about=about,
         options=tuple(options),
         commands=tuple((name, known.get(name, "")) for name in (inner.choices if inner is not None else ())),
-        values=_slot(places[0]) if places else Slot(),
+        values=_slot(places[0]) if places else CompletedValue(),
     )
 
 
-def _choice(action: argparse.Action) -> Choice:
+def _choice(action: argparse.Action) -> CompletedOption:
     takes = action.nargs != 0
     about = "show the help of this command" if isinstance(action, argparse._HelpAction) else action.help or ""
-    return Choice(names=tuple(action.option_strings), about=about, value=_slot(action) if takes else None)
+    return CompletedOption(names=tuple(action.option_strings), about=about, value=_slot(action) if takes else None)
 
 
-def _slot(action: argparse.Action) -> Slot:
+def _slot(action: argparse.Action) -> CompletedValue:
     name = action.metavar if isinstance(action.metavar, str) else action.dest
-    kind = Value.DIRECTORY if name in _DIRECTORIES else Value.FILE if name in _FILES else Value.TEXT
-    return Slot(kind=kind, words=tuple(map(str, action.choices or ())))
+    kind = (
+        CompletionKind.DIRECTORY
+        if name in _DIRECTORIES
+        else CompletionKind.FILE
+        if name in _FILES
+        else CompletionKind.TEXT
+    )
+    return CompletedValue(kind=kind, words=tuple(map(str, action.choices or ())))
 
 
 # -- bash ------------------------------------------------------------------------------------------------------
@@ -172,14 +178,14 @@ complete -F _roost roost
 """
 
 
-def _bash(lines: tuple[Line, ...]) -> str:
+def _bash(lines: tuple[CompletedCommand, ...]) -> str:
     paths = [f"        {_path(line.words)}) path={_path(line.words)} ;;" for line in lines if line.words]
     body: list[str] = []
     for line in lines:
         options = " ".join(name for option in line.options for name in option.names)
         words = " ".join((*(name for name, _ in line.commands), *line.values.words))
         body += [f"    {_path(line.words) or repr('')})", f'        options="{options}" words="{words}"']
-        if line.values.kind is not Value.TEXT:
+        if line.values.kind is not CompletionKind.TEXT:
             body.append("        values=file")
         if line.more:
             body.append(f'        [[ -n $word ]] && words+=" {" ".join(line.more)}"')
@@ -189,7 +195,7 @@ def _bash(lines: tuple[Line, ...]) -> str:
     return _BASH.replace("@PATHS@", "\n".join(paths)).replace("@LINES@", "\n".join(body))
 
 
-def _bash_case(option: Choice) -> str:
+def _bash_case(option: CompletedOption) -> str:
     assert option.value is not None
     names = "|".join(option.names)
     if option.value.words:
@@ -215,7 +221,7 @@ else
 fi
 """
 
-#: The function of a command that has commands.
+#: The function of a command that has subcommands.
 _ZSH_COMMANDS: Final = """\
 {name}() {{
     local context state state_descr line
@@ -236,16 +242,16 @@ _ZSH_COMMANDS: Final = """\
 """
 
 
-def _zsh(lines: tuple[Line, ...]) -> str:
+def _zsh(lines: tuple[CompletedCommand, ...]) -> str:
     return _ZSH.replace("@FUNCTIONS@", "\n".join(_zsh_function(line) for line in lines))
 
 
-def _zsh_function(line: Line) -> str:
+def _zsh_function(line: CompletedCommand) -> str:
     name = "_".join(("_roost", *line.words))
     parts = [part for option in line.options for part in _zsh_option(option)]
     if not line.commands:
         action = f"{name}_values" if line.more else _zsh_action(line.values)
-        parts.append(f"'*:{'file' if line.values.kind is Value.FILE else 'argument'}:{action}'")
+        parts.append(f"'*:{'file' if line.values.kind is CompletionKind.FILE else 'argument'}:{action}'")
         text = f"{name}() {{\n    _arguments -S \\\n        " + " \\\n        ".join(parts) + "\n}\n"
         return text + (_zsh_values(name, line) if line.more else "")
     rows = "\n".join(f"        {_quoted(f'{each}:{about}')}" for each, about in line.commands)
@@ -254,12 +260,12 @@ def _zsh_function(line: Line) -> str:
     return _ZSH_COMMANDS.format(name=name, rows=rows, arguments=arguments, cases=cases)
 
 
-def _zsh_values(name: str, line: Line) -> str:
+def _zsh_values(name: str, line: CompletedCommand) -> str:
     known, more = " ".join(line.values.words), " ".join(line.more)
     return f"{name}_values() {{\n    compadd -- {known}\n    [[ -n $PREFIX ]] && compadd -- {more}\n}}\n"
 
 
-def _zsh_option(option: Choice) -> Iterator[str]:
+def _zsh_option(option: CompletedOption) -> Iterator[str]:
     about = option.about.replace("[", "(").replace("]", ")").replace(":", ",")
     value = "" if option.value is None else f":value:{_zsh_action(option.value)}"
     for name in option.names:
@@ -267,10 +273,10 @@ def _zsh_option(option: Choice) -> Iterator[str]:
         yield _quoted(f"{name}{sign}[{about}]{value}")
 
 
-def _zsh_action(slot: Slot) -> str:
+def _zsh_action(slot: CompletedValue) -> str:
     if slot.words:
         return f"({' '.join(slot.words)})"
-    return {Value.FILE: "_files", Value.DIRECTORY: "_files -/", Value.TEXT: "()"}[slot.kind]
+    return {CompletionKind.FILE: "_files", CompletionKind.DIRECTORY: "_files -/", CompletionKind.TEXT: "()"}[slot.kind]
 
 
 def _quoted(text: str) -> str:
@@ -302,7 +308,7 @@ complete -c roost -f
 """
 
 
-def _fish(lines: tuple[Line, ...]) -> str:
+def _fish(lines: tuple[CompletedCommand, ...]) -> str:
     paths = " ".join("/".join(line.words) for line in lines if line.words)
     text = [_FISH.replace("@PATHS@", paths)]
     for line in lines:
@@ -312,17 +318,17 @@ def _fish(lines: tuple[Line, ...]) -> str:
         if line.more:
             typed = _quoted(" ".join(("__roost_at", *line.words)) + "; and string length -q -- (commandline -ct)")
             text.append(f"complete -c roost -n {typed} -a {_quoted(' '.join(line.more))}")
-        text += [f"{start} -F"] if line.values.kind is not Value.TEXT else []
+        text += [f"{start} -F"] if line.values.kind is not CompletionKind.TEXT else []
         text += [f"{start} {_fish_option(option)}" for option in line.options]
     return "\n".join(text) + "\n"
 
 
-def _fish_option(option: Choice) -> str:
+def _fish_option(option: CompletedOption) -> str:
     names = " ".join(f"-l {name[2:]}" if name.startswith("--") else f"-s {name[1:]}" for name in option.names)
     takes = ""
     if option.value is not None:
-        takes = " -x" if option.value.kind is Value.TEXT else " -r -F"
-        if option.value.kind is Value.DIRECTORY:
+        takes = " -x" if option.value.kind is CompletionKind.TEXT else " -r -F"
+        if option.value.kind is CompletionKind.DIRECTORY:
             takes = " -x -a '(__fish_complete_directories)'"
         if option.value.words:
             takes = f" -x -a {_quoted(' '.join(option.value.words))}"

@@ -1,4 +1,4 @@
-"""The commands of `roost` in groups, as `roost --help`, the man pages and the shells show them."""
+"""The commands of `roost` in groups, as shown by `roost --help`, the man pages and the shells."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ class Group(NamedTuple):
     """Commands that belong together."""
 
     title: str
-    #: A command line that can be typed as it is.
+    #: A command line that can be typed as is.
     example: str
-    #: Command to what it does, in the words of its parser: the help of all commands imports none of their modules.
+    #: Command to its description, as in its parser: the help of all commands imports none of their modules.
     commands: dict[str, str]
 
 
@@ -29,7 +29,7 @@ GROUPS: Final = (
             "retry": "run jobs again that failed",
             "top": "show what running jobs use",
             "logs": "show what jobs print",
-            "ssh": "open a shell beside a running job",
+            "ssh": "open a shell alongside a running job",
             "rm": "remove jobs from the queue",
             "hold": "put jobs on hold",
             "release": "return held jobs to the queue",
@@ -38,14 +38,14 @@ GROUPS: Final = (
             "vacate": "evict running jobs from their machines and return them to the queue",
             "edit": "change attributes of jobs",
             "history": "list jobs that have left the queue",
-            "dag": "workflows: jobs that wait for one another",
+            "dag": "run workflows: jobs that depend on one another",
         },
     ),
     Group(
         "Ask why",
         "roost explain job 12.0",
         {
-            "explain": "say why",
+            "explain": "say why a job waits, or a slot or an expression is as it is",
             "story": "show what happened to a job or a slot",
             "audit": "list the decisions of the pool with their authors and reasons",
         },
@@ -55,15 +55,20 @@ GROUPS: Final = (
         "roost up --detach",
         {
             "up": "start a pool on this machine",
-            "down": "end the pool on this machine",
+            "down": "stop the pool on this machine",
+            "install-service": "have systemd run the daemons of this machine",
+            "backup": "copy all that a pool keeps into one file",
+            "restore": "make a pool from a backup",
             "status": "show the machines of the pool",
-            "drain": "empty a machine of its jobs",
+            "pool": "make a pool of several machines, and manage its members",
+            "join": "make this machine a member of a pool",
+            "drain": "drain a machine of its jobs",
             "reopen": "reopen slots that a failed prolog or epilog has closed",
-            "reconfig": "read the configuration again",
+            "reconfig": "reread the configuration",
             "userprio": "show or change users' priorities",
             "advertise": "publish ads in the pool",
             "web": "print an address that opens the pool's web pages",
-            "token": "make, list and revoke tokens for the HTTP API",
+            "token": "create, list and revoke tokens for the HTTP API",
         },
     ),
     Group(
@@ -82,7 +87,7 @@ GROUPS: Final = (
         "Help yourself",
         "roost help MAX_JOBS_RUNNING",
         {
-            "help": "explain a command, knob, attribute, word or code",
+            "help": "explain a command, knob, attribute, term or code",
             "completion": "print a script that completes commands in your shell",
             "shims": "put another system's commands on the PATH",
         },
@@ -93,14 +98,16 @@ GROUPS: Final = (
 def overview(parser: argparse.ArgumentParser) -> str:
     """The text of `roost --help`: the commands in their groups, each with an example."""
     lines = ["usage: roost COMMAND …", "", parser.description or ""]
+    width = 2 + max(len(name) for group in GROUPS for name in group.commands)
     for group in GROUPS:
         lines += ["", f"{group.title}, for example `{group.example}`"]
-        lines += [f"  {name:<12}{about}" for name, about in group.commands.items()]
+        lines += [f"  {name:<{width}}{about}" for name, about in group.commands.items()]
     lines += [
         "",
-        "`roost help COMMAND` or `roost COMMAND --help` says what a command takes, and `roost help TOPIC` explains",
+        "`roost help COMMAND` or `roost COMMAND --help` describes a command's arguments, and `roost help "
+        "TOPIC` explains",
     ]
-    lines += ["a knob, an attribute, a word, a code of a message, or one of these: " + ", ".join(_topics()) + ".", ""]
+    lines += ["a knob, an attribute, a term, a message code, or one of these: " + ", ".join(_topics()) + ".", ""]
     return "\n".join(lines)
 
 

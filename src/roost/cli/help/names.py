@@ -1,7 +1,8 @@
-"""What `roost help` explains apart from commands and texts: names, words and codes, from the tables that define them.
+"""Names that `roost help` explains besides commands and texts: names, terms and codes, from the tables that define
+them.
 
 A *source* is a pair of functions: one yields the explanations of a name, the other lists the names it explains. A name
-may have several explanations. Upper and lower case differ only where the language that the name belongs to says so.
+may have several explanations. Names are case-sensitive only if their language is.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from textwrap import fill
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from roost.cli.terminal import width
+from roost.cli.help.markdown import columns, readable
 
 if TYPE_CHECKING:
     from roost.base.diagnostics import CodeDoc
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 class Source(NamedTuple):
     """A kind of names."""
 
-    #: The explanations of a name; none of a name that is not of this kind.
+    #: The explanations of a name; none for a name of another kind.
     explained: Callable[[str], Iterator[str]]
     #: All names, as a user types them.
     names: Callable[[], Iterable[str]]
@@ -38,7 +39,7 @@ def names() -> list[str]:
 
 
 def _paragraph(text: str) -> str:
-    return fill(text, max(40, min(width(), 100)), initial_indent="    ", subsequent_indent="    ")
+    return fill(text, columns(), initial_indent="    ", subsequent_indent="    ")
 
 
 # -- linters and diagnostics -------------------------------------------------------------------------------------
@@ -53,7 +54,7 @@ def _rule(name: str) -> Iterator[str]:
     from roost.policy.lint.pages import page
 
     rules = [*lint.all_rules(), *(rule.as_rule() for rule in cells.all_rules())]
-    yield from (page(rule).strip() for rule in rules if rule.code == code)
+    yield from (readable(page(rule).strip()) for rule in rules if rule.code == code)
 
 
 def _rules() -> Iterator[str]:
@@ -65,7 +66,7 @@ def _rules() -> Iterator[str]:
 
 
 def _codes() -> dict[str, tuple[str, str, str]]:
-    """Code to what it belongs to, what it means and what to do; "" where the meaning says that."""
+    """Code to its context, its meaning and its remedy; "" if the meaning contains the remedy."""
     from roost.config.diagnostics import CODES
     from roost.dag.problems import CODES as DAG
     from roost.gridengine.problems import CODES as CELL
@@ -149,7 +150,7 @@ def _attribute(name: str) -> Iterator[str]:
     from roost.classad.values import fold
     from roost.policy.attributes import ATTRIBUTES, attributes_named
 
-    # Families have any name that begins as theirs do: only what is written as attributes are is taken for one.
+    # Families contain any name with their prefix: only names spelled like attributes are treated as such.
     for row in ATTRIBUTES.get(fold(name)) or (attributes_named(name) if name[:1].isupper() else ()):
         kind = f"{row.kind}".lower() + (f", {row.unit}" if row.unit else "")
         yield f"{row.name}: attribute of a {row.side} ad ({kind})\n{_paragraph(row.meaning)}"
@@ -220,7 +221,7 @@ def _foreign_command(name: str) -> Iterator[str]:
             told, options = page.described(name)
             rows = "\n".join(f"  {shown}\n{_paragraph(meaning)}" for shown, meaning in options)
             about = f'{name}: command of {system}, which `eval "$(roost shims {shim})"` puts on the PATH'
-            yield "\n\n".join(filter(None, (about, told, rows)))
+            yield "\n\n".join(filter(None, (about, readable(told), rows)))
 
 
 def _foreign_commands() -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""What holds for all commands, in short texts: the topics of `roost help`, the head of the page of commands."""
+"""Short texts about all commands: the topics of `roost help`, and the introduction of the page of commands."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ TOPICS: Final = {
     "pools": Topic(
         "Which pool",
         """\
-A pool lives in a state directory. It is the one that `--home` names, else the environment's `ROOST_HOME`, else
+A pool lives in a state directory. It is the one that `--home` names, else the environment variable `ROOST_HOME`, else
 `~/.local/state/roost`. Commands find the running pool through that directory and nothing else.""",
     ),
     "jobs": Topic(
-        "Names of jobs",
+        "Job names",
         """\
 A job is named `12.0` (cluster 12, job 0), a whole cluster `12`, and all jobs of a user by the user's name.""",
     ),
     "json": Topic(
         "JSON",
         """\
-With `--json` a command prints one JSON document and nothing else on standard output. Values of attributes
-are themselves; an expression, a list or UNDEFINED is an object with one member, `expr`. Fields may be added, none is
-renamed.""",
+With `--json`, a command prints one JSON document and nothing else on standard output. Attribute values are JSON
+values; an expression, a list or UNDEFINED is an object with one member, `expr`. Later versions may add fields, but
+do not rename any.""",
     ),
     "exit-status": Topic(
         "Exit status",
@@ -39,7 +39,7 @@ renamed.""",
 |---|---|
 | 0 | success; the answer is yes |
 | 1 | the answer is no: no job matched, a job failed, the job would not run, nothing is recorded |
-| 2 | failure: wrong usage, no pool, a refusal, a time-out; the message says what to do |
+| 2 | failure: wrong usage, no pool, a rejected request, a timeout; the message says what to do |
 | 3 | an internal error; please report it |
 | 130 | ended by Ctrl-C |""",
     ),
@@ -49,15 +49,15 @@ renamed.""",
 | variable | effect |
 |---|---|
 | `ROOST_HOME` | state directory of the pool, where `--home` is not given |
-| `NO_COLOR` | no colours; they are used on a terminal only |
+| `NO_COLOR` | disables colours, which are used only on a terminal |
 | `COLUMNS` | width of tables |
-| `ROOST_TRACEBACK` | set to anything: an internal error shows where it happened |
+| `ROOST_TRACEBACK` | if set to anything, an internal error prints its traceback |
 | `_CONDOR_NAME`, `_ROOST_NAME` | set the configuration value NAME |""",
     ),
     "waiting": Topic(
         "Waiting for daemons",
         """\
-A daemon that has died is started again within moments. Commands wait up to three seconds for one before they give
+A daemon that has died is restarted within moments. Commands wait up to three seconds for a daemon before they give
 up.""",
     ),
 }

@@ -1,6 +1,6 @@
 """``roost lab``: simulate a policy, test it with scenarios, compare it with another.
 
-Exit codes: 0 when all is well, 1 when a scenario failed or an invariant was violated, 2 for input that cannot be used.
+Exit statuses: 0 for success, 1 if a scenario failed or an invariant was violated, 2 for invalid input.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from roost.lab.simulate import MACHINES, Request
 from roost.sim.bus import Faults
 from roost.sim.inputs.workload import MIXES
 
-#: Simulated days, seeds and machines at most: more is a slip of the finger.
+#: Maximum number of simulated days, seeds and machines: more is a typing error.
 DAYS_MAX = 3_660.0
 SEEDS_MAX = 1_000
 MACHINES_MAX = 100_000
@@ -41,12 +41,14 @@ def _add_simulate(commands: argparse._SubParsersAction[argparse.ArgumentParser])
     text = "run a policy over days of simulated owners and jobs"
     parser = commands.add_parser("simulate", help=text, description=text[0].upper() + text[1:] + ".")
     parser.add_argument("-c", "--config", action="append", metavar="PATH", help="configuration of the machines")
-    parser.add_argument("--cell", metavar="DIR", help="run by the Grid Engine cell of this directory, on its hosts")
+    parser.add_argument("--cell", metavar="DIR", help="simulate the Grid Engine cell in this directory, on its hosts")
     _add_world(parser)
-    parser.add_argument("--seed", type=int, default=1, metavar="N", help="seed of all random choices (1)")
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="seed of all random choices (default: 1)")
     parser.add_argument("--out", required=True, metavar="DIR", help="directory for records, summary and report")
     parser.add_argument(
-        "--exhaustive", action="store_true", help="poll even where polls cannot matter: same run, slower"
+        "--exhaustive",
+        action="store_true",
+        help="poll even where polls cannot matter; the result is the same, but slower",
     )
     parser.add_argument("--json", action="store_true", help="print the summary as JSON")
     parser.add_argument("--no-progress", action="store_true", help="do not show the progress")
@@ -54,7 +56,7 @@ def _add_simulate(commands: argparse._SubParsersAction[argparse.ArgumentParser])
 
 def _add_world(parser: argparse.ArgumentParser) -> None:
     pool = parser.add_argument_group("machines")
-    pool.add_argument("--pool", metavar="FILE", help="machines, group by group (TOML)")
+    pool.add_argument("--pool", metavar="FILE", help="groups of machines, in a TOML file")
     pool.add_argument("--machines", type=int, metavar="N", help=f"number of machines ({MACHINES})")
     pool.add_argument("--cpus", type=int, metavar="N", help="cores of each machine (1)")
     pool.add_argument("--memory", type=int, metavar="MB", help="memory of each machine (2048)")
@@ -73,13 +75,13 @@ def _add_world(parser: argparse.ArgumentParser) -> None:
     faults = parser.add_argument_group("faults")
     for name, meaning in (("lost", "lost"), ("doubled", "delivered twice"), ("late", "late")):
         faults.add_argument(
-            f"--{name}", type=float, default=0.0, metavar="P", help=f"chance that a message is {meaning}"
+            f"--{name}", type=float, default=0.0, metavar="P", help=f"probability that a message is {meaning}"
         )
     faults.add_argument(
-        "--machine-death", type=float, default=0.0, metavar="SECONDS", help="mean time between deaths of a machine"
+        "--machine-death", type=float, default=0.0, metavar="SECONDS", help="mean time between crashes of a machine"
     )
     faults.add_argument(
-        "--queue-death", type=float, default=0.0, metavar="SECONDS", help="mean time between deaths of the queue"
+        "--queue-death", type=float, default=0.0, metavar="SECONDS", help="mean time between crashes of the queue"
     )
 
 
@@ -91,13 +93,15 @@ def _add_compare(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     _add_world(parser)
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="the first seed (1)")
     parser.add_argument("--seeds", type=int, default=5, metavar="N", help="number of seeds (5)")
-    parser.add_argument("--examples", type=int, default=10, metavar="N", help="changed decisions to explain (10)")
+    parser.add_argument(
+        "--examples", type=int, default=10, metavar="N", help="number of changed decisions to explain (default: 10)"
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     parser.add_argument("--no-progress", action="store_true", help="do not show the progress")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Carry out the command; the exit code. Raises what `terminal.guarded` handles."""
+    """Carry out the command; return the exit status. Raises what `terminal.guarded` handles."""
     commands: dict[str, Callable[[argparse.Namespace], int]] = {
         "simulate": _simulate,
         "test": lab_test.run,
@@ -140,33 +144,33 @@ def _request(args: argparse.Namespace, configs: list[str], cell: str | None = No
 
 def _check(args: argparse.Namespace, cell: str | None) -> None:
     if args.pe and cell is None:
-        raise CommandError("--pe is about a Grid Engine cell; name one with --cell")
+        raise CommandError("--pe requires a Grid Engine cell; name one with --cell")
     if cell is not None:
         for name in ("machines", "cpus", "memory", "owners"):
             if getattr(args, name) is not None:
                 raise CommandError(
-                    f"the hosts of the cell are the machines; leave --{name} out, or describe them by --pool"
+                    f"the hosts of the cell are the machines; omit --{name}, or describe the machines with --pool"
                 )
     for name in ("machines", "cpus", "memory", "count"):
         value = getattr(args, name)
         if value is not None and value < 1:
             raise CommandError(f"--{name} must be 1 or more")
         if value is not None and args.pool and name != "count":
-            raise CommandError(f"--pool says which machines there are; leave --{name} out")
+            raise CommandError(f"--pool defines the machines; omit --{name}")
     if args.owners and args.pool:
-        raise CommandError("--pool says which machines there are; name the owners' file in it")
+        raise CommandError("--pool defines the machines; name the file of owners in it")
     if args.machines is not None and args.machines > MACHINES_MAX:
-        raise CommandError(f"--machines is at most {MACHINES_MAX}")
+        raise CommandError(f"--machines must be at most {MACHINES_MAX}")
     if not 0 < args.days <= DAYS_MAX:
         raise CommandError(f"--days must be more than 0, and at most {DAYS_MAX:g}")
     if args.count is not None and args.jobs:
-        raise CommandError("--count is about generated jobs, and --jobs gives files; leave one out")
+        raise CommandError("--count applies to generated jobs, but --jobs names files; omit one of them")
     chances = [args.lost, args.doubled, args.late]
     if not all(0 <= each <= 1 for each in chances) or sum(chances) > 1:
-        raise CommandError("--lost, --doubled and --late are chances from 0 to 1, together at most 1")
+        raise CommandError("--lost, --doubled and --late must be probabilities from 0 to 1 whose sum is at most 1")
     for name in ("machine_death", "queue_death"):
         if not (getattr(args, name) == 0 or getattr(args, name) >= 1):
-            raise CommandError(f"--{name.replace('_', '-')} is a time of at least 1 s, or 0 for none")
+            raise CommandError(f"--{name.replace('_', '-')} must be a time of at least 1 s, or 0 for none")
 
 
 # -- simulate ------------------------------------------------------------------------------------------------
@@ -199,19 +203,22 @@ def _simulate(args: argparse.Namespace) -> int:
         for path in result.files:
             say(f"wrote {path}")
         if not can_draw():
-            say("no PNG pictures: matplotlib is not installed; roost[lab] brings it, and report.html has them all")
+            say(
+                "no PNG files were written because matplotlib is not installed; install roost[lab], or see "
+                "report.html, which has all pictures"
+            )
         say(f"digest {outcome.digest}")
     for problem in outcome.problems:
         complain(f"violated: {problem}")
     if outcome.problems:
-        complain(f"repeat it with: {request.command} --out DIR")
+        complain(f"reproduce it with: {request.command} --out DIR")
         return Exit.NO
     return Exit.OK
 
 
 @contextlib.contextmanager
 def _interruptible(shown: Callable[[float], None] | None, consequence: str) -> Iterator[Callable[[float], None]]:
-    """Takes how far a run is and shows it; a user who interrupts the run is told how far it came."""
+    """Returns a callback that shows the progress of a run; a user who interrupts the run is told how far it came."""
     came = 0.0
 
     def progress(share: float) -> None:
@@ -224,14 +231,14 @@ def _interruptible(shown: Callable[[float], None] | None, consequence: str) -> I
         yield progress
     except KeyboardInterrupt:
         if shown is not None:
-            # Below the line that says how far it is.
+            # Below the progress line.
             sys.stderr.write("\n")
         complain(f"interrupted at {came:.0%}: {consequence}")
         raise
 
 
 def _progress() -> Callable[[float], None] | None:
-    """A line that says how far the run is and how long it will take; None if stderr is not a terminal."""
+    """A progress line with the remaining time; None if stderr is not a terminal."""
     line = ProgressLine()
     if not line.visible:
         return None
@@ -251,7 +258,7 @@ def _progress() -> Callable[[float], None] | None:
 
 
 def _side(args: argparse.Namespace, path: str) -> Request:
-    """One side of a comparison: a directory is that of a cell."""
+    """One side of a comparison: a directory is a cell."""
     return _request(args, [], path) if Path(path).is_dir() else _request(args, [path])
 
 
@@ -261,11 +268,11 @@ def _compare(args: argparse.Namespace) -> int:
     from roost.runtime.machine import SystemHost
 
     if not 1 <= args.seeds <= SEEDS_MAX or args.examples < 0:
-        raise CommandError(f"--seeds is from 1 to {SEEDS_MAX}, --examples 0 or more")
+        raise CommandError(f"--seeds must be from 1 to {SEEDS_MAX}, and --examples at least 0")
     old, new = (_side(args, path) for path in (args.old, args.new))
     seeds = range(args.seed, args.seed + args.seeds)
     shown = None if args.json or args.no_progress else _progress()
-    with _interruptible(shown, "nothing can be compared") as progress:
+    with _interruptible(shown, "there is nothing to compare") as progress:
         found = compare(old, new, seeds, SystemHost(), width(), progress)
     say(json.dumps(comparison_data(found), indent=2) if args.json else comparison_text(found, args.examples))
     return Exit.OK

@@ -1,4 +1,6 @@
-"""What ``roost lab test`` prints: a line a scenario, all of a failure, how far it is, and the sum; or one document."""
+"""The output of ``roost lab test``: one line per scenario, details of failures, progress, and totals; or one
+document.
+"""
 
 from __future__ import annotations
 
@@ -12,19 +14,19 @@ from typing import TYPE_CHECKING, Any, Final
 from roost.cli.terminal import complain, say, width
 
 if TYPE_CHECKING:
-    from roost.lab.replay.comparison import Difference
+    from roost.lab.replay.comparison import ReplayDifference
     from roost.lab.scenario.coverage import Coverage
     from roost.lab.scenario.outcome import Outcome
     from roost.lab.scenario.run import Failure
     from roost.lab.scenario.values import Scenario
     from roost.lab.scenario.worker_pool import Progress
 
-#: The longest name of a scenario on the line that says how far it is.
+#: Maximum length of a scenario's name on the progress line.
 _NAME: Final = 20
 
 
 class Report:
-    """Of one call."""
+    """The report of one call."""
 
     def __init__(self, whole: int, *, as_json: bool, shows_progress: bool = True, unread: Sequence[str] = ()) -> None:
         from roost.lab.progress_line import ProgressLine
@@ -32,7 +34,7 @@ class Report:
 
         self._whole = whole
         self._json = as_json
-        #: What is wrong with files that cannot be read.
+        #: Errors of files that cannot be read.
         self._unread = list(unread)
         self._begun = time.monotonic()
         self._line = ProgressLine() if shows_progress else None
@@ -41,13 +43,13 @@ class Report:
         self._real = False
         #: Scenarios that real daemons cannot run.
         self._alone = 0
-        #: The least coverage that was asked for, in percent, where it was not reached.
+        #: The requested minimum coverage, percent, if it was not reached.
         self._missed: float | None = None
         self._files: list[dict[str, Any]] = []
         self._file = Path()
         self._outcomes: list[Outcome] = []
         self._coverage = Coverage()
-        #: What of configurations the lab does not act on, each once.
+        #: Parts of configurations that the lab does not act on, each once.
         self._notes: dict[str, None] = {}
 
     @property
@@ -58,7 +60,7 @@ class Report:
     # -- file by file ----------------------------------------------------------------------------------
 
     def begin(self, file: Path, scenarios: int) -> None:
-        """What comes is of this file."""
+        """Begin the report of a file."""
         from roost.lab.scenario.coverage import Coverage
 
         self._file, self._outcomes, self._coverage = file, [], Coverage()
@@ -66,7 +68,7 @@ class Report:
             self._say([str(file)])
 
     def add(self, outcome: Outcome) -> None:
-        """A scenario has ended."""
+        """Report the end of a scenario."""
         self._outcomes.append(outcome)
         self._coverage.add(outcome.coverage)
         self._notes |= dict.fromkeys(outcome.verdict.notes)
@@ -90,7 +92,7 @@ class Report:
         self._outcomes = []
 
     def progress(self, made: Progress) -> None:
-        """How far it is."""
+        """Show the progress."""
         self._made = made
         if self._line is None or not self._line.visible:
             return
@@ -101,17 +103,17 @@ class Report:
     # -- the end ---------------------------------------------------------------------------------------
 
     def summarise(self) -> None:
-        """All that was asked for has been run."""
+        """Print the totals: all requested scenarios have run."""
         self._say([*(f"note: {each}" for each in self._notes), self._summary()])
         self._document({})
 
     def interrupted(self) -> None:
-        """The user has interrupted the run."""
+        """Report that the user has interrupted the run."""
         if self._outcomes:
             self._end_file()
         self._clear()
         told, failed = self._counts["scenarios"], self._counts["failed"]
-        # Some have ended before others whose turn it is to be told of.
+        # Some have ended before others that must be reported first.
         done, failed = (told, failed) if self._made is None else (self._made.done, self._made.failed)
         complain(f"interrupted: {done} of {_many(self._whole, 'scenario')} done, {failed} failed")
         self._document({"interrupted": True, "left": self._whole - told})
@@ -140,7 +142,7 @@ class Report:
 
         counts = self._counts
         text = f"{_many(counts['scenarios'], 'scenario')}, {_many(counts['expectations'], 'expectation')}: "
-        text += f"{counts['failed']} failed" if counts["failed"] else "all as expected"
+        text += f"{counts['failed']} failed" if counts["failed"] else "all passed"
         text += " in both worlds" if self._real and not counts["failed"] else ""
         text += f", {self._alone} in simulation only" if self._alone else ""
         text += f", in {shown(round(time.monotonic() - self._begun))}" if self._real else ""
@@ -160,7 +162,7 @@ def _short(name: str) -> str:
 
 def _outcome_lines(outcome: Outcome) -> Iterable[str]:
     verdict = outcome.verdict
-    alone = f" (in simulation only: {outcome.unreplayed})" if outcome.unreplayed else ""
+    alone = f" (only in simulation: {outcome.unreplayed})" if outcome.unreplayed else ""
     yield f"  {'pass' if outcome.passed else 'FAIL'}  {verdict.scenario.name}{alone}"
     shown: tuple[float, str, str] | None = None
     for failure in verdict.failures:
@@ -174,7 +176,7 @@ def _outcome_lines(outcome: Outcome) -> Iterable[str]:
 
 
 def _failure_lines(scenario: Scenario, failure: Failure, *, again: bool) -> Iterable[str]:
-    """A failure; without the timeline if the one before it was of the same instant."""
+    """A failure; without the timeline if the previous one was at the same instant."""
     from roost.lab.scenario.run import shown_at
 
     yield ""
@@ -192,8 +194,8 @@ def _failure_lines(scenario: Scenario, failure: Failure, *, again: bool) -> Iter
     yield ""
 
 
-def _difference_lines(scenario: Scenario, each: Difference) -> Iterable[str]:
-    """Where the two worlds part."""
+def _difference_lines(scenario: Scenario, each: ReplayDifference) -> Iterable[str]:
+    """Where the two worlds diverge."""
     from roost.lab.inputs.durations import shown
 
     yield ""
@@ -206,7 +208,9 @@ def _difference_lines(scenario: Scenario, each: Difference) -> Iterable[str]:
 
 def _coverage_lines(coverage: Coverage) -> Iterable[str]:
     untried = coverage.untried
-    yield f"  coverage: {len(coverage.seen) - len(untried)} of {len(coverage.seen)} clauses were seen both ways"
+    yield (
+        f"  coverage: {len(coverage.seen) - len(untried)} of {len(coverage.seen)} clauses evaluated both true and false"
+    )
     named = ""
     for each in untried:
         if each.name != named:

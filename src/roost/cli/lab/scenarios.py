@@ -1,9 +1,9 @@
 """``roost lab test``: scenario files against the policies that they name.
 
-What is printed is made for a person who has just changed a policy: one line a scenario, and for a failure the line of
-the file, the slot's timeline around the instant and the expression that decided. With ``--real`` the same happens to
-real daemons, several scenarios at a time, and where they do otherwise both timelines are printed. ``--json`` has all
-that for programs.
+The output is made for a person who has just changed a policy: one line per scenario, and for a failure the line in the
+file, the slot's timeline around the instant and the deciding expression. With ``--real`` the scenarios also run on real
+daemons, several at a time, and where these behave differently both timelines are printed. ``--json`` prints all of that
+for programs.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from roost.lab.scenario.outcome import Outcome
     from roost.lab.scenario.values import Scenario
 
-#: How long a scenario may take, s of real time.
+#: Time limit of a scenario, s of real time.
 LIMIT_S: Final = 600.0
-#: Scenarios at a time, at most.
+#: Maximum number of scenarios at a time.
 JOBS_MAX: Final = 64
 
 
@@ -35,14 +35,23 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     """Declare the command."""
     text = "run scenario files against the policies that they name"
     parser = commands.add_parser("test", help=text, description=text[0].upper() + text[1:] + ".")
-    parser.add_argument("files", nargs="+", metavar="FILE", help="a scenario file (TOML), or a directory of them")
     parser.add_argument(
-        "-c", "--config", action="append", metavar="PATH", help="test this configuration instead of the one named"
+        "files", nargs="+", metavar="FILE", help="scenario file (TOML), or a directory of scenario files"
+    )
+    parser.add_argument(
+        "-c",
+        "--config",
+        action="append",
+        metavar="PATH",
+        help="test this configuration instead of the one that the scenario names",
     )
     parser.add_argument("--only", action="append", metavar="TEXT", help="only scenarios whose name contains TEXT")
-    parser.add_argument("--coverage", action="store_true", help="say which clauses no scenario exercised")
+    parser.add_argument("--coverage", action="store_true", help="list the clauses that no scenario exercised")
     parser.add_argument(
-        "--min-coverage", type=float, metavar="PERCENT", help="fail if fewer clauses of a file were seen both ways"
+        "--min-coverage",
+        type=float,
+        metavar="PERCENT",
+        help="fail if fewer clauses of a file evaluated both true and false",
     )
     parser.add_argument(
         "--real",
@@ -54,13 +63,14 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "--processes",
         type=int,
         metavar="N",
-        help="scenarios at a time, each in a process of its own (with --real as many as there are cores, otherwise 1)",
+        help="number of scenarios to run at a time, each in its own process (default: with --real the number "
+        "of cores, otherwise 1)",
     )
     also(parser, processes, "--jobs")
     timeout = parser.add_argument(
         "--timeout",
         metavar="DURATION",
-        help="real time that a scenario of --real or --processes may take (10m)",
+        help="time limit for each scenario with --real or --processes, in real time (default: 10m)",
     )
     also(parser, timeout, "--limit")
     parser.add_argument("--no-progress", action="store_true", help="do not show the progress")
@@ -102,7 +112,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _outcomes(args: argparse.Namespace, scenarios: list[Scenario], report: Report) -> Generator[Outcome]:
-    """What scenarios come to, in their order. Raises LabError, CommandError."""
+    """The outcomes of scenarios, in order. Raises LabError, CommandError."""
     from roost.runtime.machine import SystemHost
 
     host, columns, size = SystemHost(), max(40, width() - 8), _size(args, len(scenarios))
@@ -120,14 +130,14 @@ def _outcomes(args: argparse.Namespace, scenarios: list[Scenario], report: Repor
         with WorkerPool(options, size) as workers:
             yield from workers.outcomes(scenarios, report.progress)
     except NoReplay as problem:
-        raise CommandError(f"real daemons cannot be started: {problem}") from None
+        raise CommandError(f"cannot start real daemons: {problem}") from None
 
 
 def _size(args: argparse.Namespace, scenarios: int) -> int:
     if args.processes is None:
         return min(scenarios, JOBS_MAX, len(os.sched_getaffinity(0))) if args.real else 1
     if not 1 <= args.processes <= JOBS_MAX:
-        raise CommandError(f"--processes is from 1 to {JOBS_MAX}")
+        raise CommandError(f"--processes must be from 1 to {JOBS_MAX}")
     return min(scenarios, int(args.processes))
 
 
@@ -136,13 +146,13 @@ def _limit_s(args: argparse.Namespace) -> float:
 
     limit_s = LIMIT_S if args.timeout is None else seconds_of(args.timeout)
     if not limit_s:
-        raise CommandError(f"--timeout is a duration like 90s or 10m, and more than 0; not {args.timeout!r}")
+        raise CommandError(f"--timeout must be a duration above 0 such as 90s or 10m, not {args.timeout!r}")
     return limit_s
 
 
 @contextlib.contextmanager
 def _sigterm_interrupts() -> Iterator[None]:
-    """SIGTERM ends what was started as Ctrl-C does; only the main thread hears it."""
+    """Let SIGTERM end whatever was started, like Ctrl-C; only the main thread receives it."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -158,7 +168,7 @@ def _interrupt(*_: object) -> None:
 
 
 def _chosen(args: argparse.Namespace) -> tuple[list[tuple[Path, list[Scenario]]], list[str]]:
-    """The scenarios of each file, as the options want them, and what is wrong with files that cannot be read."""
+    """The scenarios of each file selected by the options, and the errors of files that cannot be read."""
     from roost.base.records import replace
     from roost.lab.machines import LabError
     from roost.lab.scenario.file import read_scenarios
@@ -187,5 +197,5 @@ def _files(names: list[str]) -> Iterator[Path]:
             continue
         found = sorted(path.rglob("*.toml"))
         if not found:
-            raise CommandError(f"{path}: there is no .toml file in this directory")
+            raise CommandError(f"{path}: this directory contains no .toml file")
         yield from found

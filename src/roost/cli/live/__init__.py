@@ -1,1 +1,1 @@
-"""What commands need that stay connected to a program in the pool: its streams, its terminal, and its end."""
+"""Support for commands that stay connected to a program in the pool: its streams, its terminal, and its end."""

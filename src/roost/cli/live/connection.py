@@ -1,8 +1,7 @@
-"""The connection of a user to a running program: what it prints comes out here, what is typed here goes to it.
+"""The connection of a user to a running program: its output is printed here, and input from here is sent to it.
 
-The program is a job, or a shell beside one. Its machine keeps what it prints until it is asked for what comes after
-that, and takes input by its place; so a daemon that is killed loses nothing of either, and this command waits for the
-next one.
+The program is a job, or a shell alongside one. Its machine keeps its output until later output is requested, and
+accepts input by position. A killed daemon therefore loses neither, and this command waits for the next one.
 """
 
 from __future__ import annotations
@@ -29,32 +28,34 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 
-#: Bytes of input in one message.
+#: Maximum size of input in one message, bytes.
 _PIECE: Final = 64 * 1024
-#: How long a daemon that is away is waited for, s.
+#: How long to wait for a daemon that is down, s.
 AWAY_S: Final = 300.0
 _PAUSE_S: Final = 0.1
 _FULL_S: Final = 0.02
-#: How long an answer may take, s: that to a question for what is printed may wait for 2 s.
+#: How long an answer may take, s: that to a request for output may wait for 2 s.
 _ANSWER_S: Final = 10.0
 
 
 class Lost(Exception):
-    """There is nothing to be connected to any more; the text says why."""
+    """There is nothing left to be connected to; the text says why."""
 
 
-class Place(NamedTuple):
-    """Where a program runs that a user is connected to."""
+class RunningProgram(NamedTuple):
+    """The location of the program to which a user is connected."""
 
     job: str
     session: str
     machine: str
-    #: Called when the machine does not know the session; returns while it may still begin, else raises.
+    #: Called when the machine does not know the session; returns while it may still begin, otherwise raises.
     await_start: Callable[[Pool], object]
 
 
-def connect(pool: Pool, place: Place, *, stdin: bool, terminal: bool) -> int:
-    """Stay with a program until it ends; its exit status, 128 and its number for a signal. Raises Lost."""
+def connect(pool: Pool, place: RunningProgram, *, stdin: bool, terminal: bool) -> int:
+    """Stay connected to a program until it ends; return its exit status, 128 plus the number of a signal. Raises
+    Lost.
+    """
     with keyboard.raw() if terminal and stdin else contextlib.nullcontext():
         resized = keyboard.resizes() if terminal else None
         if stdin or terminal:
@@ -63,7 +64,7 @@ def connect(pool: Pool, place: Place, *, stdin: bool, terminal: bool) -> int:
         return _relay(pool, place)
 
 
-def _relay(pool: Pool, place: Place) -> int:
+def _relay(pool: Pool, place: RunningProgram) -> int:
     at = [0, 0]
     while True:
         printed = asked(pool, place, machine.ReadStreams(session=place.session, out=at[0], err=at[1]))
@@ -75,7 +76,7 @@ def _relay(pool: Pool, place: Place) -> int:
             with contextlib.suppress(CommandError):
                 pool.ask(machine.LeaveStreams(session=place.session), machine=place.machine)
             if printed.exit_code is None and printed.signal is None:
-                raise Lost(f"job {place.job} has ended, and nothing saw how")
+                raise Lost(f"job {place.job} has ended, but how it ended is unknown")
             return printed.exit_code if printed.exit_code is not None else 128 + (printed.signal or 0)
 
 
@@ -85,12 +86,12 @@ def write(stream: int, data: bytes) -> None:
         try:
             data = data[os.write(stream, data) :]
         except BlockingIOError:
-            # A process that shares the terminal has made it so.
+            # Another process that shares the terminal has made it non-blocking.
             select.select([], [stream], [], 1.0)
 
 
-def asked(pool: Pool, place: Place, request: Request[R]) -> R:
-    """Ask the job's machine; while its daemon is away, wait. Raises Lost."""
+def asked(pool: Pool, place: RunningProgram, request: Request[R]) -> R:
+    """Make a request to the job's machine; wait while its daemon is down. Raises Lost."""
     until = time.monotonic() + AWAY_S
     while True:
         try:
@@ -98,26 +99,26 @@ def asked(pool: Pool, place: Place, request: Request[R]) -> R:
         except Refused as refused:
             if refused.answer.code != "not-found":
                 raise Lost(f"{refused}") from None
-            # It has not started yet; the queue knows of one that never will.
+            # It has not started yet; the queue knows about a job that never will.
             place.await_start(pool)
             why: Exception = refused
         except CommandError as error:
             why = error
         if time.monotonic() > until:
-            raise Lost(f"the session of job {place.job} is lost: {why}") from None
+            raise Lost(f"lost the session of job {place.job}: {why}") from None
         time.sleep(_PAUSE_S)
 
 
 class _Feeder:
-    """Gives the job what this process reads, and the size of its terminal; a thread of its own."""
+    """Sends the job the input of this process, and the size of its terminal, in a separate thread."""
 
-    def __init__(self, place: Place, *, stdin: bool, resized: int | None) -> None:
+    def __init__(self, place: RunningProgram, *, stdin: bool, resized: int | None) -> None:
         self._place = place
         self._files = ([0] if stdin else []) + ([] if resized is None else [resized])
         self._resized = resized
 
     def run(self) -> None:
-        """Do it until there is nothing to give, or the job takes no more."""
+        """Run until there is no more input, or the job accepts no more."""
         with contextlib.suppress(Lost, CommandError, OSError), connected(Home.find(None)) as pool:
             self._feed(pool)
 

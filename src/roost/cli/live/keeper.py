@@ -1,7 +1,7 @@
-"""A process beside a command that is connected to a program: it ends the job if the command is killed.
+"""A process alongside a command that is connected to a program: it ends the job if the command is killed.
 
-The *keeper* has the other end of a pipe, so it does not matter what kills the command. It also tells the machine that
-the user is there, so a stopped command (Ctrl-Z) loses nothing.
+The *keeper* has the other end of a pipe, so it does not matter what kills the command. It also sends keepalives for the
+user to the machine, so a stopped command (Ctrl-Z) loses nothing.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from roost.cli.terminal import CommandError
 from roost.runtime.home import Home
 from roost.wire.requests import machine, queue
 
-#: How often the keeper says that the user is there, s.
+#: Interval of the keeper's keepalives, s.
 _KEEP_S: Final = 10.0
 #: Signals that end the command, and its job with it.
 _ENDING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
-#: How long a removed job may take to be gone, s, until its session is left alone for the machine to give up.
+#: How long a removed job may take to end, s, before its session is left to the machine's lease.
 _LEAVE_S: Final = 30.0
 _PAUSE_S: Final = 0.2
 _HOSTS: Final = ("RemoteHost", "LastRemoteHost")
-_GONE: Final = "the command that works with it is gone"
+_GONE: Final = "the command that opened it is no longer running"
 
 
 class Ended(BaseException):
@@ -54,12 +54,12 @@ def signals_end() -> Iterator[None]:
 
 
 class Keeper:
-    """A process that ends a job, or a shell beside one, when this one is gone."""
+    """A process that ends a job, or a shell alongside one, when this process is gone."""
 
     def __init__(self, number: str, session: str = "", *, removes: bool = True) -> None:
-        """`removes`: the job, when this process is gone; else only the program that it is connected to ends.
+        """`removes`: the job to remove when this process is gone; otherwise only the connected program ends.
 
-        `session` is that of a job that has one, for this process may be gone before it knows the job's machine.
+        `session` is that of a job that has one, because this process may be gone before it knows the job's machine.
         """
         reader, self._writer = os.pipe()
         sys.stdout.flush()
@@ -74,15 +74,15 @@ class Keeper:
         os.close(reader)
 
     def follow(self, session: str, host: str) -> None:
-        """The job runs on a machine: tell it now and then that its user is there."""
+        """Note the job's machine, and send it keepalives for the user."""
         self._say(f"{session} {host}\n")
 
     def leave(self) -> None:
-        """The job is to be left as it is."""
+        """Leave the job as it is."""
         self._say("done\n")
 
     def end(self) -> None:
-        """Let go; without `leave` the job is removed."""
+        """End the keeper; without `leave` the job is removed."""
         os.close(self._writer)
         with contextlib.suppress(ChildProcessError):
             os.waitpid(self._pid, 0)
@@ -93,7 +93,7 @@ class Keeper:
 
 
 def _keep(number: str, session: str, reader: int, *, removes: bool) -> None:
-    """The keeper's life."""
+    """Run the keeper."""
     os.setsid()
     null = os.open(os.devnull, os.O_RDWR)
     for stream in range(3):
@@ -124,7 +124,7 @@ def _keep(number: str, session: str, reader: int, *, removes: bool) -> None:
 
 
 def _leave(pool: Pool, number: str, session: str) -> None:
-    """Leave the session of a job that was removed, on whichever machine it was or is about to start."""
+    """End the session of a removed job, on whichever machine the job started or was about to start."""
     until = time.monotonic() + _LEAVE_S
     while True:
         rows = pool.ask(queue.Query(jobs=(number,), projection=("ClusterId", "RemoteHost")))

@@ -1,4 +1,4 @@
-"""The terminal of the user before a command whose program runs elsewhere: its size, and each key as it is."""
+"""The user's terminal for a command whose program runs elsewhere: its size, and unprocessed key input."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import signal
 from collections.abc import Iterator
 from typing import Final
 
-#: Rows and columns of a terminal whose size is not known.
+#: Rows and columns of a terminal of unknown size.
 USUAL: Final = (24, 80)
 
 
 def terminal_size() -> tuple[int, int]:
-    """Rows and columns of the terminal that this process has, or of the usual one."""
+    """Rows and columns of this process's terminal, or the default."""
     for stream in range(3):
         with contextlib.suppress(OSError):
             size = os.get_terminal_size(stream)
@@ -23,7 +23,7 @@ def terminal_size() -> tuple[int, int]:
 
 
 def resizes() -> int:
-    """A file that can be read from each time when the terminal gets another size; to be called in the main thread."""
+    """A file that becomes readable when the size of the terminal changes; must be called in the main thread."""
     reader, writer = os.pipe()
     os.set_blocking(writer, False)
 
@@ -37,7 +37,7 @@ def resizes() -> int:
 
 @contextlib.contextmanager
 def raw() -> Iterator[None]:
-    """Have every key reach this process, where its standard input is a terminal."""
+    """Switch a terminal on standard input to raw mode."""
     import termios
     import tty
 
@@ -45,7 +45,7 @@ def raw() -> Iterator[None]:
         yield
         return
     before = termios.tcgetattr(0)
-    # What was typed already is for the program, too.
+    # Keys typed already are for the program, too.
     tty.setraw(0, termios.TCSADRAIN)
     try:
         yield

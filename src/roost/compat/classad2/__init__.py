@@ -16,7 +16,7 @@ def version() -> str:
 
 
 def lastError() -> str:
-    """What was wrong last; errors say it themselves here, so that this is always empty."""
+    """The last error; always empty, because exceptions carry their own messages here."""
     return ""
 
 

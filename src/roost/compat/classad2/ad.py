@@ -1,4 +1,4 @@
-"""`ClassAd`: an ad, used like a dict whose keys ignore case and stand in the reference library's order."""
+"""`ClassAd`: an ad, used like a dict whose keys ignore case and come in the reference library's order."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class ClassAd(MutableMapping[str, Any]):
         return self._of_expr(self._ad.lookup(attr))
 
     def flatten(self, expr: ExprTree) -> Any:
-        """What this ad alone decides of an expression: a value, or the expression that is left."""
+        """Evaluate an expression as far as this ad allows: a value, or the remaining expression."""
         flat = self._ad.flatten(_expression(expr))
         return conversion.node_to_python(flat.tree, type(self)) if flat.is_literal else self._of_expr(flat)
 

@@ -1,4 +1,4 @@
-"""Values of the language as programs see them, and the other way round.
+"""Converts values of the language to Python objects and back.
 
 | of the language  | in Python                                                                   |
 |------------------|-----------------------------------------------------------------------------|
@@ -30,7 +30,7 @@ CONVERT_FAILED: Final = "Unable to convert Python object to a ClassAd expression
 
 
 class Makes(Protocol):
-    """The classes that values are wrapped in: those of the version of the bindings."""
+    """The classes that wrap values, according to the version of the bindings."""
 
     @classmethod
     def _of_ad(cls, ad: Ad) -> ClassAd: ...
@@ -40,7 +40,7 @@ class Makes(Protocol):
 
 
 def to_python(value: object, makes: type[Makes]) -> Any:
-    """A value as programs see it."""
+    """A value as a Python object."""
     match value:
         case bool() | int() | float() | str():
             return value
@@ -56,14 +56,15 @@ def to_python(value: object, makes: type[Makes]) -> Any:
 
 
 def cell_to_python(cell: Cell, makes: type[Makes]) -> Any:
-    """What is kept in an ad or list as programs see it: constants, lists and ads as such, all else as `ExprTree`."""
+    """The content of an ad or list as a Python object: constants, lists and ads as such, anything else as
+    `ExprTree`."""
     if isinstance(cell, Expr):
         return node_to_python(cell.tree, makes)
     return to_python(cell, makes)
 
 
 def node_to_python(tree: Node, makes: type[Makes]) -> Any:
-    """What a tree stands for, as programs see it."""
+    """A syntax tree as a Python object."""
     match tree:
         case Literal(value=value) if not isinstance(value, RelTime):
             return to_python(value, makes)
@@ -77,7 +78,7 @@ def node_to_python(tree: Node, makes: type[Makes]) -> Any:
 
 
 def to_cell(value: object) -> Any:
-    """A Python object as an ad takes it. Raises ClassAdException, OverflowError."""
+    """A Python object as the content of an ad. Raises ClassAdException, OverflowError."""
     from roost.compat.classad2.ad import ClassAd
     from roost.compat.classad2.expr import ExprTree
 
@@ -114,7 +115,7 @@ def _item(value: object) -> Any:
 
 
 def ad_of(attributes: Mapping[Any, Any]) -> Ad:
-    """An ad of a mapping. Raises ClassAdException, TypeError."""
+    """An ad from a mapping. Raises ClassAdException, TypeError."""
     ad = Ad()
     for name, value in attributes.items():
         put(ad, name, value)

@@ -1,7 +1,7 @@
-"""Ads of texts and files: `parseOne`, `parseNext`, `parseAds`, and the texts of literals.
+"""Ads from texts and files: `parseOne`, `parseNext`, `parseAds`, and the texts of literals.
 
-The caller names the form, or it is guessed from the first characters. In the old form a line that cannot be read ends
-the ad, and the input with it; an ad that is cut off at the end of the input is not given.
+The caller names the form, or it is guessed from the first characters. In the old form a line that cannot be parsed ends
+the ad and the input; an ad that is truncated at the end of the input is left out.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ _FORMS: Final = {
     ParserType.JSON: Form.JSON,
     ParserType.New: Form.NEW,
 }
-#: Codes of errors that say that something has no end.
+#: Codes of errors for unterminated constructs.
 _OPEN: Final = frozenset(("bracket", "string"))
 
 
 class _Sparing:
-    """A stream of which no more is read than an ad takes: a line at a time in the old form, else a character."""
+    """A stream from which no more is read than an ad needs: by line in the old form, else by character."""
 
     def __init__(self, stream: IO[Any], *, lines: bool, begun: Any = "") -> None:
         self._stream = stream
@@ -44,7 +44,7 @@ class _Sparing:
 
 
 def ads(input: str | IO[Any], parser: ParserType, *, sparing: bool = False) -> Iterator[Ad]:
-    """The ads of an input. Raises ValueError for what is none."""
+    """The ads of an input. Raises ValueError for invalid input."""
     form = _FORMS.get(ParserType(int(parser)))
     try:
         if isinstance(input, str):
@@ -85,7 +85,7 @@ def parseOne(input: str | IO[Any], parser: ParserType = ParserType.Auto) -> Clas
 
 
 def parseNext(input: str | IO[Any], parser: ParserType = ParserType.Auto) -> ClassAd | None:
-    """The next ad; None at the end. Of a stream no more is read than the ad takes."""
+    """The next ad; None at the end. No more of a stream is read than the ad needs."""
     ad = next(ads(input, parser, sparing=True), None)
     return None if ad is None else ClassAd._of_ad(ad)
 
@@ -104,7 +104,7 @@ def quote(input: str) -> str:
 
 
 def unquote(input: str) -> str:
-    """The string of a literal's text. Raises ValueError."""
+    """The string from a literal's text. Raises ValueError."""
     try:
         tree = parse_expression(input).tree
     except ParseError:

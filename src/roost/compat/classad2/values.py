@@ -1,4 +1,4 @@
-"""What the bindings have for values that Python lacks, the names of the text forms, and errors."""
+"""Stand-ins for values that Python lacks, the names of the text forms, and exceptions."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ from enum import IntEnum
 
 
 class ClassAdException(Exception):
-    """Something is wrong with an ad or an expression."""
+    """An error about an ad or an expression."""
 
 
 class Value(IntEnum):
-    """The two values that are not data. Both are true in Python: compare with them."""
+    """The two values that are not data. Both are true in Python, so compare with them."""
 
     Error = 1
     Undefined = 2
 
 
 class ParserType(IntEnum):
-    """The text form that is read."""
+    """The text form of the input."""
 
-    #: By the first character.
+    #: Determined by the first character.
     Auto = -1
     Old = 0
     XML = 1

@@ -1,4 +1,4 @@
-"""The module `htcondor2.dags`: workflows that programs build layer by layer and write as files of DAGMan."""
+"""The module `htcondor2.dags`: workflows that programs build layer by layer and write as DAGMan files."""
 
 from roost.compat.dags import exceptions
 from roost.compat.dags.dag import DAG, DotConfig, NodeStatusFile

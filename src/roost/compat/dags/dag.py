@@ -15,7 +15,7 @@ from roost.compat.dags.walk_order import WalkOrder
 
 
 class DotConfig:
-    """A picture of the DAG, for Graphviz."""
+    """A graph of the DAG, for Graphviz."""
 
     def __init__(
         self, path: Path, update: bool = False, overwrite: bool = True, include_file: Path | None = None
@@ -30,7 +30,7 @@ class DotConfig:
 
 
 class NodeStatusFile:
-    """A file that tells how far each node is."""
+    """A file with the state of each node."""
 
     def __init__(self, path: Path, update_time: int | None = None, always_update: bool | None = False) -> None:
         self.path = Path(path)
@@ -42,7 +42,7 @@ class NodeStatusFile:
 
 
 class DAG:
-    """A workflow of layers, which are made by `layer`, `subdag` and `final`, or by the nodes that are there."""
+    """A workflow of layers, which are created by `layer`, `subdag` and `final`, or through existing nodes."""
 
     def __init__(
         self,
@@ -66,13 +66,13 @@ class DAG:
     # -- nodes -------------------------------------------------------------------------------------
 
     def layer(self, **kwargs: Any) -> NodeLayer:
-        """A new layer of jobs. Raises DuplicateNodeName."""
+        """Add a layer of jobs. Raises DuplicateNodeName."""
         self._check(kwargs["name"])
         made = self._nodes[kwargs["name"]] = NodeLayer(self, **kwargs)
         return made
 
     def subdag(self, **kwargs: Any) -> SubDAG:
-        """A new DAG within. Raises DuplicateNodeName."""
+        """Add a nested DAG. Raises DuplicateNodeName."""
         self._check(kwargs["name"])
         made = self._nodes[kwargs["name"]] = SubDAG(self, **kwargs)
         return made
@@ -94,7 +94,7 @@ class DAG:
 
     @property
     def nodes(self) -> Nodes:
-        """All nodes but the final one."""
+        """All nodes except the final one."""
         return Nodes(self._nodes.values())
 
     @property
@@ -125,11 +125,11 @@ class DAG:
         return Nodes(node for node in self.nodes if node not in earlier)
 
     def select(self, selector: Callable[[BaseNode], bool]) -> Nodes:
-        """The nodes for which something is true."""
+        """The nodes for which `selector` is true."""
         return Nodes(node for node in self.nodes if selector(node))
 
     def glob(self, pattern: str) -> Nodes:
-        """The nodes whose names fit a pattern."""
+        """The nodes whose names match a pattern."""
         return self.select(lambda node: fnmatch.fnmatchcase(node.name, pattern))
 
     # -- walks -------------------------------------------------------------------------------------
@@ -139,11 +139,11 @@ class DAG:
         return self._walk(list(self.roots), lambda node: node.children, order)
 
     def walk_descendants(self, node: BaseNode, order: WalkOrder = WalkOrder.DEPTH_FIRST) -> Iterator[BaseNode]:
-        """All nodes behind one."""
+        """All descendants of a node."""
         return self._walk([node], lambda each: each.children, order, skip=frozenset((node,)))
 
     def walk_ancestors(self, node: BaseNode, order: WalkOrder = WalkOrder.DEPTH_FIRST) -> Iterator[BaseNode]:
-        """All nodes before one."""
+        """All ancestors of a node."""
         return self._walk([node], lambda each: each.parents, order, skip=frozenset((node,)))
 
     def _walk(

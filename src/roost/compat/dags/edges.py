@@ -1,4 +1,4 @@
-"""How the nodes of two layers hang together."""
+"""Edges between the nodes of two layers."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ if TYPE_CHECKING:
 
 
 class JoinNode:
-    """A node that does nothing and stands between many parents and many children."""
+    """A no-op node between many parents and many children."""
 
     def __init__(self, id: int) -> None:
         self.id = id
 
 
 class JoinFactory:
-    """Makes such nodes, numbered."""
+    """Creates numbered join nodes."""
 
     def __init__(self) -> None:
         self.joins: list[JoinNode] = []
 
     def get_join_node(self) -> JoinNode:
-        """A new one."""
+        """A new join node."""
         self.joins.append(JoinNode(len(self.joins)))
         return self.joins[-1]
 
@@ -47,7 +47,7 @@ class BaseEdge(ABC):
 
 
 class ManyToMany(BaseEdge):
-    """Each node of the one layer before each of the other."""
+    """Each node of one layer before each of the other."""
 
     def get_edges(self, parent: BaseNode, child: BaseNode, join_factory: JoinFactory) -> Iterator[tuple[Side, Side]]:
         """One pair, or two around a join."""
@@ -64,7 +64,7 @@ class OneToOne(BaseEdge):
     """The first before the first, the second before the second, …"""
 
     def get_edges(self, parent: BaseNode, child: BaseNode, join_factory: JoinFactory) -> Iterator[tuple[Side, Side]]:
-        """A pair a node. Raises OneToOneEdgeNeedsSameNumberOfVars."""
+        """One pair per node. Raises OneToOneEdgeNeedsSameNumberOfVars."""
         if len(parent) != len(child):
             raise OneToOneEdgeNeedsSameNumberOfVars(
                 f"Parent layer {parent} has {len(parent)} nodes, but child layer {child} has {len(child)} nodes"
@@ -73,7 +73,7 @@ class OneToOne(BaseEdge):
 
 
 class Grouper(BaseEdge):
-    """Groups of the one layer before groups of the other, all to all within."""
+    """Groups of one layer before groups of the other, all to all within a pair of groups."""
 
     def __init__(self, parent_chunk_size: int = 1, child_chunk_size: int = 1) -> None:
         if parent_chunk_size < 1 or child_chunk_size < 1:
@@ -108,14 +108,14 @@ class Grouper(BaseEdge):
 
 
 class Slicer(BaseEdge):
-    """One before one, of a part of each layer."""
+    """One to one, between a slice of each layer."""
 
     def __init__(self, parent_slice: slice = slice(None), child_slice: slice = slice(None)) -> None:
         self.parent_slice = parent_slice
         self.child_slice = child_slice
 
     def get_edges(self, parent: BaseNode, child: BaseNode, join_factory: JoinFactory) -> Iterator[tuple[Side, Side]]:
-        """A pair for each two nodes, as long as both parts have some."""
+        """Pairs of nodes, up to the length of the shorter slice."""
         parents, children = range(len(parent))[self.parent_slice], range(len(child))[self.child_slice]
         for first, second in zip(parents, children, strict=False):
             yield (first,), (second,)

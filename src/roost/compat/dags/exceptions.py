@@ -1,8 +1,8 @@
-"""What can be wrong with a DAG that a program builds."""
+"""Errors of DAGs that programs build."""
 
 
 class DAGsException(Exception):
-    """Any of them."""
+    """Base class of these errors."""
 
 
 class CannotInvertFormat(DAGsException):
@@ -18,7 +18,7 @@ class IncompatibleGrouper(DAGsException):
 
 
 class LayerNameContainsSeparator(DAGsException):
-    """The names of the layer's nodes could not be told apart from the layer's."""
+    """The layer's name contains the separator of node names."""
 
 
 class NoRescueFileFound(DAGsException):
@@ -30,4 +30,4 @@ class OneToOneEdgeNeedsSameNumberOfVars(DAGsException):
 
 
 class UnrecognizedWalkOrder(DAGsException):
-    """That is not an order in which a DAG is walked."""
+    """Not a valid walk order."""

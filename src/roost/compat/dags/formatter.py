@@ -1,4 +1,4 @@
-"""How the nodes of a layer are called."""
+"""The names of the nodes of a layer."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ DEFAULT_SEPARATOR = ":"
 
 
 class NodeNameFormatter(ABC):
-    """Makes the names of nodes from a layer's name and a number, and takes them apart again."""
+    """Builds node names from a layer's name and a number, and parses them."""
 
     @abstractmethod
     def generate(self, layer_name: str, node_index: int) -> str:

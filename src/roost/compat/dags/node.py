@@ -1,4 +1,4 @@
-"""The nodes of a DAG that a program builds: layers of jobs, DAGs within, the final node; and groups of them."""
+"""The nodes of a DAG that a program builds: layers of jobs, nested DAGs, the final node; and groups of them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Script:
 
 
 class DAGAbortCondition:
-    """The exit of a node that ends the whole DAG."""
+    """The exit status of a node that aborts the whole DAG."""
 
     def __init__(self, node_exit_value: int, dag_return_value: int | None = None) -> None:
         self.node_exit_value = node_exit_value
@@ -53,7 +53,7 @@ def _shown(what: object, names: str) -> str:
 
 
 class BaseNode(ABC):  # noqa: B024
-    """What all nodes have. They are made by the methods of a DAG or of another node."""
+    """Base class of all nodes, which are created by methods of a DAG or of another node."""
 
     def __init__(
         self,
@@ -94,7 +94,7 @@ class BaseNode(ABC):  # noqa: B024
 
     @property
     def noop(self) -> dict[int, bool]:
-        """Number of a node to whether nothing is run for it."""
+        """Number of a node to whether it is a no-op."""
         self._noop = self._each(self._noop)
         return self._noop
 
@@ -145,68 +145,68 @@ class BaseNode(ABC):  # noqa: B024
 
     @property
     def children(self) -> Nodes:
-        """Nodes right behind this one."""
+        """The children of this node."""
         return Nodes(child for parent, child in self._dag._edges if parent is self)
 
     @property
     def parents(self) -> Nodes:
-        """Nodes right before this one."""
+        """The parents of this node."""
         return Nodes(parent for parent, child in self._dag._edges if child is self)
 
     def add_children(self, *nodes: BaseNode | Iterable[BaseNode], edge: BaseEdge | None = None) -> Self:
-        """Put nodes behind this one."""
+        """Add children to this node."""
         for node in Nodes(*nodes):
             self._dag._edges[self, node] = edge or ManyToMany()
         return self
 
     def add_parents(self, *nodes: BaseNode | Iterable[BaseNode], edge: BaseEdge | None = None) -> Self:
-        """Put nodes before this one."""
+        """Add parents to this node."""
         for node in Nodes(*nodes):
             self._dag._edges[node, self] = edge or ManyToMany()
         return self
 
     def remove_children(self, *nodes: BaseNode | Iterable[BaseNode]) -> Self:
-        """Take nodes from behind this one."""
+        """Remove children from this node."""
         for node in Nodes(*nodes):
             self._dag._edges.pop((self, node), None)
         return self
 
     def remove_parents(self, *nodes: BaseNode | Iterable[BaseNode]) -> Self:
-        """Take nodes from before this one."""
+        """Remove parents from this node."""
         for node in Nodes(*nodes):
             self._dag._edges.pop((node, self), None)
         return self
 
     def child_layer(self, edge: BaseEdge | None = None, **kwargs: Any) -> NodeLayer:
-        """A new layer behind this node."""
+        """Add a layer as child of this node."""
         made = self._dag.layer(**kwargs)
         self.add_children(made, edge=edge)
         return made
 
     def parent_layer(self, edge: BaseEdge | None = None, **kwargs: Any) -> NodeLayer:
-        """A new layer before this node."""
+        """Add a layer as parent of this node."""
         made = self._dag.layer(**kwargs)
         self.add_parents(made, edge=edge)
         return made
 
     def child_subdag(self, edge: BaseEdge | None = None, **kwargs: Any) -> SubDAG:
-        """A new DAG within, behind this node."""
+        """Add a nested DAG as child of this node."""
         made = self._dag.subdag(**kwargs)
         self.add_children(made, edge=edge)
         return made
 
     def parent_subdag(self, edge: BaseEdge | None = None, **kwargs: Any) -> SubDAG:
-        """A new DAG within, before this node."""
+        """Add a nested DAG as parent of this node."""
         made = self._dag.subdag(**kwargs)
         self.add_parents(made, edge=edge)
         return made
 
     def walk_descendants(self, order: WalkOrder = WalkOrder.DEPTH_FIRST) -> Iterator[BaseNode]:
-        """All nodes behind this one."""
+        """All descendants of this node."""
         return self._dag.walk_descendants(self, order)
 
     def walk_ancestors(self, order: WalkOrder = WalkOrder.DEPTH_FIRST) -> Iterator[BaseNode]:
-        """All nodes before this one."""
+        """All ancestors of this node."""
         return self._dag.walk_ancestors(self, order)
 
 
@@ -230,7 +230,7 @@ class NodeLayer(BaseNode):
 
 
 class SubDAG(BaseNode):
-    """A DAG in a file of its own, as one node."""
+    """A DAG in its own file, as one node."""
 
     def __init__(self, dag: DAG, *, dag_file: Path, **kwargs: Any) -> None:
         super().__init__(dag, **kwargs)
@@ -238,7 +238,7 @@ class SubDAG(BaseNode):
 
 
 class FinalNode(BaseNode):
-    """The node that runs last, whatever became of the others."""
+    """The node that runs last, whatever the results of the others."""
 
     def __init__(self, dag: DAG, submit_description: Submit | Path | None = None, **kwargs: Any) -> None:
         super().__init__(dag, **kwargs)
@@ -246,7 +246,7 @@ class FinalNode(BaseNode):
 
 
 class Nodes:
-    """Nodes, each once, as one: what is put behind or before it is so for each."""
+    """A set of nodes used as one: children and parents are added to each."""
 
     def __init__(self, *nodes: BaseNode | Iterable[BaseNode]) -> None:
         self._nodes: dict[BaseNode, None] = {}
@@ -275,57 +275,57 @@ class Nodes:
         return next(iter(self._nodes))._dag
 
     def add_children(self, *nodes: BaseNode | Iterable[BaseNode], type: BaseEdge | None = None) -> Self:
-        """Put nodes behind each."""
+        """Add children to each."""
         for node in self:
             node.add_children(*nodes, edge=type)
         return self
 
     def add_parents(self, *nodes: BaseNode | Iterable[BaseNode], type: BaseEdge | None = None) -> Self:
-        """Put nodes before each."""
+        """Add parents to each."""
         for node in self:
             node.add_parents(*nodes, edge=type)
         return self
 
     def remove_children(self, *nodes: BaseNode | Iterable[BaseNode]) -> Self:
-        """Take nodes from behind each."""
+        """Remove children from each."""
         for node in self:
             node.remove_children(*nodes)
         return self
 
     def remove_parents(self, *nodes: BaseNode | Iterable[BaseNode]) -> Self:
-        """Take nodes from before each."""
+        """Remove parents from each."""
         for node in self:
             node.remove_parents(*nodes)
         return self
 
     def child_layer(self, type: BaseEdge | None = None, **kwargs: Any) -> NodeLayer:
-        """A new layer behind each."""
+        """Add a layer as child of each."""
         made = self._dag().layer(**kwargs)
         self.add_children(made, type=type)
         return made
 
     def parent_layer(self, type: BaseEdge | None = None, **kwargs: Any) -> NodeLayer:
-        """A new layer before each."""
+        """Add a layer as parent of each."""
         made = self._dag().layer(**kwargs)
         self.add_parents(made, type=type)
         return made
 
     def child_subdag(self, type: BaseEdge | None = None, **kwargs: Any) -> SubDAG:
-        """A new DAG within, behind each."""
+        """Add a nested DAG as child of each."""
         made = self._dag().subdag(**kwargs)
         self.add_children(made, type=type)
         return made
 
     def parent_subdag(self, type: BaseEdge | None = None, **kwargs: Any) -> SubDAG:
-        """A new DAG within, before each."""
+        """Add a nested DAG as parent of each."""
         made = self._dag().subdag(**kwargs)
         self.add_parents(made, type=type)
         return made
 
     def walk_descendants(self, order: WalkOrder = WalkOrder.DEPTH_FIRST) -> Iterator[BaseNode]:
-        """All nodes behind them."""
+        """All descendants of the nodes."""
         return self._dag()._walk(list(self), lambda node: node.children, order, skip=frozenset(self))
 
     def walk_ancestors(self, order: WalkOrder = WalkOrder.DEPTH_FIRST) -> Iterator[BaseNode]:
-        """All nodes before them."""
+        """All ancestors of the nodes."""
         return self._dag()._walk(list(self), lambda node: node.parents, order, skip=frozenset(self))

@@ -1,4 +1,4 @@
-"""Going on from a rescue file: the nodes that it names as done are marked so."""
+"""Continuing from a rescue file: marks the nodes that it lists as done."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def find_rescue_file(dag_dir: Path, dag_file_name: str = DEFAULT_DAG_FILE_NAME) 
 
 
 def rescue(dag: DAG, rescue_file: Path, formatter: NodeNameFormatter | None = None) -> None:
-    """Mark the nodes as done that a rescue file names, and no others."""
+    """Mark exactly the nodes that a rescue file lists as done."""
     names = formatter or SimpleFormatter()
     done: dict[str, dict[int, bool]] = {}
     for line in Path(rescue_file).read_text(encoding="utf-8").splitlines():

@@ -1,10 +1,10 @@
-"""In which order a DAG is walked."""
+"""The order in which a DAG is traversed."""
 
 import enum
 
 
 class WalkOrder(str, enum.Enum):  # noqa: UP042  (programs see what str() gives)
-    """Children before siblings, or after."""
+    """Depth first or breadth first."""
 
     DEPTH_FIRST = "DEPTH"
     BREADTH_FIRST = "BREADTH"

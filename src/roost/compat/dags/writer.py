@@ -24,7 +24,8 @@ def write_dag(
     dag_file_name: str | None = DEFAULT_DAG_FILE_NAME,
     node_name_formatter: NodeNameFormatter | None = None,
 ) -> Path:
-    """Write a DAG into a directory, which is made; the path of its file. What is wrong is told before anything is."""
+    """Write a DAG into a directory, creating it, and return the path of its file. Errors are raised before anything is
+    written."""
     directory = Path(dag_dir).absolute()
     lines = list(_Writer(dag, node_name_formatter or SimpleFormatter()).lines())
     directory.mkdir(parents=True, exist_ok=True)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from roost.compat.drmaa.errors import *  # noqa: F403
     from roost.compat.drmaa.session import *  # noqa: F403
 
-#: Module to the names that it is home to.
+#: Module to the names that it defines.
 HOMES: Final = {
     "const": (
         "ATTR_BUFFER", "BLOCK_EMAIL", "CONTACT_BUFFER", "DEADLINE_TIME", "DRMAA_IMPLEMENTATION_BUFFER",

@@ -1,4 +1,4 @@
-"""The session of this process: there is one at a time."""
+"""The session of this process, at most one at a time."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from typing import TYPE_CHECKING
 from roost.compat.drmaa.core.codes import Code, DrmaaError
 
 if TYPE_CHECKING:
-    from roost.compat.drmaa.core.session import Session
+    from roost.compat.drmaa.core.session import ActiveSession
 
 _lock = threading.Lock()
-_session: Session | None = None
+_session: ActiveSession | None = None
 
 
 def begin(contact: str | None) -> None:
     """Begin the session. Raises DrmaaError."""
-    from roost.compat.drmaa.core.session import Session
+    from roost.compat.drmaa.core.session import ActiveSession
 
     global _session
     with _lock:
         if _session is not None:
             raise DrmaaError(Code.ALREADY_ACTIVE_SESSION)
-        _session = Session(contact, _warn)
+        _session = ActiveSession(contact, _warn)
 
 
 def end() -> None:
@@ -36,12 +36,12 @@ def end() -> None:
     session.close()
 
 
-def present() -> Session | None:
+def present() -> ActiveSession | None:
     """The session; None for none."""
     return _session
 
 
-def active() -> Session:
+def active() -> ActiveSession:
     """The session. Raises DrmaaError."""
     session = _session
     if session is None:

@@ -1,4 +1,4 @@
-"""Names of DRMAA: attributes, states, words, sizes of buffers."""
+"""Constants of DRMAA: attributes, states, keywords, buffer sizes."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ NO_MORE_ELEMENTS: Final = 25
 
 
 class JobState:
-    """What a job does."""
+    """The state of a job."""
 
     UNDETERMINED = "undetermined"
     QUEUED_ACTIVE = "queued_active"
@@ -83,7 +83,7 @@ class JobState:
 
 
 class JobControlAction:
-    """What is done to a job."""
+    """An action on a job."""
 
     SUSPEND = "suspend"
     RESUME = "resume"
@@ -93,7 +93,7 @@ class JobControlAction:
 
 
 class JobSubmissionState:
-    """How a job begins."""
+    """The state of a job at submission."""
 
     HOLD_STATE = SUBMISSION_STATE_HOLD
     ACTIVE_STATE = SUBMISSION_STATE_ACTIVE
@@ -123,12 +123,12 @@ _SUBMISSION_STATE: Final = (JobSubmissionState.HOLD_STATE, JobSubmissionState.AC
 
 
 def job_state(code: int) -> str:
-    """The word of a state's number. Raises KeyError."""
+    """The name of a state by number. Raises KeyError."""
     return _JOB_PS[code]
 
 
 def status_to_string(status: int) -> str:
-    """The word of a state's number. Raises KeyError."""
+    """The name of a state by number. Raises KeyError."""
     return _JOB_PS[status]
 
 
@@ -138,10 +138,10 @@ def string_to_control_action(operation: str) -> int:
 
 
 def control_action_to_string(code: int) -> str:
-    """The word of an operation's number. Raises IndexError."""
+    """The name of an operation by number. Raises IndexError."""
     return _JOB_CONTROL[code]
 
 
 def submission_state(code: int) -> str:
-    """The word of a state at submission. Raises IndexError."""
+    """The name of a state at submission by number. Raises IndexError."""
     return _SUBMISSION_STATE[code]

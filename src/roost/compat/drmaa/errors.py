@@ -57,7 +57,7 @@ class DrmsInitException(DrmaaException):
 
 
 class ExitTimeoutException(DrmaaException):
-    """The time ran out first."""
+    """The timeout expired."""
 
 
 class HoldInconsistentStateException(DrmaaException):
@@ -65,11 +65,11 @@ class HoldInconsistentStateException(DrmaaException):
 
 
 class IllegalStateException(DrmaaException):
-    """Kept for programs that name it."""
+    """Kept for programs that refer to it."""
 
 
 class InternalException(DrmaaException):
-    """Something that should not happen."""
+    """An internal error."""
 
 
 class InvalidAttributeFormatException(DrmaaException, AttributeError):
@@ -105,7 +105,7 @@ class ResumeInconsistentStateException(DrmaaException):
 
 
 class SuspendInconsistentStateException(DrmaaException):
-    """The job does not run."""
+    """The job is not running."""
 
 
 class TryLaterException(DrmaaException):
@@ -113,7 +113,7 @@ class TryLaterException(DrmaaException):
 
 
 class UnsupportedAttributeException(DrmaaException, AttributeError):
-    """Kept for programs that name it."""
+    """Kept for programs that refer to it."""
 
 
 class InvalidArgumentException(DrmaaException, AttributeError):
@@ -129,10 +129,10 @@ class OutOfMemoryException(DrmaaException, MemoryError):
 
 
 class _NoUsageException(DrmaaException):
-    """Nothing is known of what the job has used: it never ran. The package of PyPI raises a plain Exception."""
+    """The job has no usage: it never ran. The package on PyPI raises a plain Exception."""
 
 
-#: By code, from 1 on.
+#: By code, from 1.
 _ERRORS: Final[tuple[type[Exception], ...]] = (
     InternalException,
     DrmCommunicationException,
@@ -163,13 +163,13 @@ _ERRORS: Final[tuple[type[Exception], ...]] = (
 
 
 def exception_of(code: int, text: str) -> Exception:
-    """The exception of an error code."""
+    """The exception for an error code."""
     return _ERRORS[code - 1](f"code {code}: {text}")
 
 
 @contextmanager
 def raised() -> Iterator[None]:
-    """Raise what the core raises as the exception of its code."""
+    """Raise errors of the core as the exception for their code."""
     from roost.compat.drmaa.core.codes import DrmaaError
 
     try:

@@ -13,7 +13,7 @@ from roost.compat.drmaa.version import __version__
 
 __all__ = ["JobInfo", "JobTemplate", "Session", "Version", "__version__"]
 
-#: What the pool is called: programs look for these words.
+#: Name of the system: programs check for these strings.
 SYSTEM: Final = "Roost"
 CELL_SYSTEM: Final = "SGE 8.1.9 (Roost)"
 
@@ -42,7 +42,7 @@ class Version(NamedTuple):
 
 
 class _Told:
-    """What a session tells of itself; before there is one, too."""
+    """A property of the session, available even before there is one."""
 
     def __init__(self, look: Callable[[], Any], about: str) -> None:
         self._look = look
@@ -86,13 +86,13 @@ class Session:
 
     @staticmethod
     def initialize(contactString: str | bytes | None = None) -> None:
-        """Begin the session, or go on with the one that the contact string names."""
+        """Begin a session, or continue the one that the contact string names."""
         with raised():
             active.begin(None if contactString is None else _text(contactString))
 
     @staticmethod
     def exit() -> None:
-        """End the session; its jobs go on."""
+        """End the session; its jobs continue."""
         with raised():
             active.end()
 
@@ -103,24 +103,24 @@ class Session:
 
     @staticmethod
     def deleteJobTemplate(jobTemplate: JobTemplate) -> None:
-        """Forget a template."""
+        """Delete a template."""
         jobTemplate.delete()
 
     @staticmethod
     def runJob(jobTemplate: JobTemplate) -> str:
-        """Submit a job; its id."""
+        """Submit a job, and return its id."""
         with raised():
             return active.active().run_job(copied(jobTemplate))  # type: ignore[arg-type]
 
     @staticmethod
     def runBulkJobs(jobTemplate: JobTemplate, beginIndex: int, endIndex: int, step: int) -> list[str]:
-        """Submit jobs that differ in the number that stands for PARAMETRIC_INDEX; their ids."""
+        """Submit jobs that differ in the value of PARAMETRIC_INDEX, and return their ids."""
         with raised():
             return active.active().run_bulk(copied(jobTemplate), beginIndex, endIndex, step)  # type: ignore[arg-type]
 
     @staticmethod
     def control(jobId: str | bytes, operation: str) -> None:
-        """Do something to a job, or to all of the session."""
+        """Perform an action on a job, or on all jobs of the session."""
         const.string_to_control_action(operation)
         with raised():
             active.active().control(_text(jobId), operation)  # type: ignore[arg-type]
@@ -153,7 +153,7 @@ class Session:
 
     @staticmethod
     def jobStatus(jobId: str | bytes) -> str:
-        """What a job does, a word of `JobState`."""
+        """The state of a job, from `JobState`."""
         with raised():
             return const.status_to_string(active.active().state(_text(jobId)))
 

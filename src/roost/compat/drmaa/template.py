@@ -1,4 +1,4 @@
-"""`JobTemplate`: what a job is to be, as attributes that are checked when they are set."""
+"""`JobTemplate`: the description of a job, whose attributes are checked when they are set."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class _Attribute:
         return _text(value)
 
     def from_drmaa(self, text: str) -> Any:
-        """The value of a text."""
+        """The value from a text."""
         return text
 
     def __set__(self, template: JobTemplate, value: Any) -> None:
@@ -34,7 +34,7 @@ class _Attribute:
 
 
 class _Truth(_Attribute):
-    """An attribute that is one of two words."""
+    """An attribute with one of two keywords."""
 
     def __init__(self, name: bytes, true: str, false: str) -> None:
         super().__init__(name)
@@ -48,7 +48,7 @@ class _Truth(_Attribute):
 
 
 class _Seconds(_Attribute):
-    """An attribute that is a length of time, s."""
+    """An attribute that is a duration, s."""
 
     def from_drmaa(self, text: str) -> Any:
         from roost.compat.drmaa.core.times import seconds
@@ -63,11 +63,11 @@ class _Vector:
         self._name = name.decode()
 
     def to_drmaa(self, value: Any) -> list[str]:
-        """The values as texts."""
+        """The values as strings."""
         return [_text(each) for each in value]
 
     def from_drmaa(self, texts: list[str]) -> Any:
-        """The value of texts."""
+        """The values from strings."""
         return texts
 
     def __set__(self, template: JobTemplate, value: Any) -> None:
@@ -92,7 +92,7 @@ def _text(value: Any) -> str:
 
 
 class JobTemplate:
-    """A job to be submitted."""
+    """A template of a job."""
 
     HOME_DIRECTORY: Final = "$drmaa_hd_ph$"
     WORKING_DIRECTORY: Final = "$drmaa_wd_ph$"
@@ -135,14 +135,14 @@ class JobTemplate:
 
     @property
     def attributeNames(self) -> list[str]:
-        """The names of the attributes with one value that the pool has."""
+        """The names of the attributes with one value that the pool supports."""
         from roost.compat.drmaa.core.attributes import scalars
 
         with raised():
             return list(scalars(has_cell=active().has_cell))
 
     def delete(self) -> None:
-        """Forget the template; jobs that were submitted with it go on."""
+        """Delete the template; jobs submitted with it continue."""
         self._checked()
         self._values = None
 

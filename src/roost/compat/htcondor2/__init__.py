@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from roost.compat.htcondor2.submit import *  # noqa: F403
     from roost.compat.htcondor2.submit_result import *  # noqa: F403
 
-#: Module to the names that it is home to.
+#: Module to the names that it defines.
 HOMES: Final = {
     "absent": ("CredCheck", "Credd", "Placementd"),
     "collector": ("Collector",),

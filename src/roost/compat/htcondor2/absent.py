@@ -1,6 +1,6 @@
-"""What the bindings have and a Roost pool has not: credentials of services, placement, orders to a running DAG.
+"""Features of the bindings that a Roost pool lacks: service credentials and placement.
 
-The classes are there, so that programs that only name them can be imported; each call says why it is refused.
+The classes exist so that programs that only refer to them can be imported; each call says why it is refused.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ def _refuse(what: str) -> NoReturn:
 
 
 class CredCheck:
-    """Which credentials are there."""
+    """The credentials that exist."""
 
     __slots__ = ("error", "present", "services", "url")
 
@@ -35,7 +35,7 @@ class CredCheck:
 
 
 class Credd:
-    """A keeper of users' credentials. There is none in Roost: jobs use what the user's own files have."""
+    """A store of users' credentials. Roost has none: jobs use the user's own files."""
 
     def __init__(self, location: ClassAd | None = None) -> None:
         self._location = location
@@ -51,7 +51,7 @@ class Credd:
 
 
 class Placementd:
-    """A keeper of placements. There is none in Roost."""
+    """A placement daemon. Roost has none."""
 
     def __init__(self, location: ClassAd | None = None) -> None:
         self._location = location

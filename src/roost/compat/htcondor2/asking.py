@@ -1,4 +1,4 @@
-"""The pool behind the bindings: found by ROOST_HOME, as all programs find it."""
+"""The pool behind the bindings, found by ROOST_HOME like in all programs."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from roost.runtime.home import Home
 from roost.wire.ads import ad_from
 from roost.wire.plain import PlainAnswer
 
-#: Attribute of a location's ad: the state directory of the pool it is of.
+#: Attribute of a location's ad: the state directory of its pool.
 HOME = "RoostHome"
 
 
 class RefusedByPool(HTCondorException):
-    """The pool answered with a refusal."""
+    """The pool refused a request."""
 
     def __init__(self, answer: PlainAnswer) -> None:
         super().__init__(refusal_text(answer))
@@ -49,14 +49,14 @@ def connected(home: Home | None = None) -> Iterator[Pool]:
 
 
 def wrapped(data: Any) -> ClassAd:
-    """An ad of the pool's answer."""
+    """An ad from the pool's reply."""
     return ClassAd._of_ad(ad_from(data))
 
 
 def home_of(location: ClassAd | None) -> Home:
     """The state directory that a location's ad names, or the environment's. Raises KeyError, TypeError.
 
-    A daemon's object keeps to the pool that it was made for, whatever becomes of the environment.
+    A daemon's object stays with the pool that it was created for, even if the environment changes.
     """
     if location is None:
         return Home.find(None)
@@ -69,13 +69,13 @@ def home_of(location: ClassAd | None) -> Home:
 
 
 def located(pool: Pool, kind: str, name: str) -> ClassAd:
-    """An ad that says where a daemon is."""
+    """The location ad of a daemon."""
     ad = Ad({"MyType": kind, "Name": name, "Machine": str(pool.contact["schedd"]), "CondorVersion": CONDOR_VERSION})
     return with_home(ClassAd._of_ad(ad), pool)
 
 
 def with_home(ad: ClassAd, pool: Pool) -> ClassAd:
-    """An ad of a daemon, with what leads to its pool."""
+    """A daemon's ad, with the location of its pool."""
     if "MyAddress" not in ad:
         ad["MyAddress"] = f"<{address(pool)}>"
     ad[HOME] = str(pool.home.path)

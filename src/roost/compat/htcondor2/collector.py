@@ -50,12 +50,12 @@ _OF_DAEMONS: Final = {
     DaemonType.HAD: AdType.HAD,
     DaemonType.Generic: AdType.Generic,
 }
-#: Daemons that are part of the central manager and tell no ad of their own.
+#: Daemons that are part of the central manager and do not advertise themselves.
 _CENTRAL: Final = frozenset(("Collector", "Negotiator"))
 
 
 class Collector:
-    """The ads of the environment's pool; another name than that pool's is refused when it is asked."""
+    """The ads of the environment's pool; a query under another pool's name is refused."""
 
     def __init__(
         self,
@@ -81,7 +81,7 @@ class Collector:
     def _pool(self) -> Any:
         return _checked(connected(self._home), self._names)
 
-    # -- questions ---------------------------------------------------------------------------------
+    # -- queries ---------------------------------------------------------------------------------
 
     def query(
         self,
@@ -110,12 +110,12 @@ class Collector:
         return found
 
     def locateAll(self, daemon_type: DaemonType) -> list[ClassAd]:
-        """Where the daemons of a kind are."""
+        """The locations of the daemons of a kind."""
         with self._pool() as pool:
             return [with_home(ad, pool) for ad in self._ads(pool, _kind(daemon_type), None, [])]
 
     def locate(self, daemon_type: DaemonType, name: str | None = None) -> ClassAd:
-        """Where a daemon is: the one of that name, else this machine's. Raises HTCondorException."""
+        """The location of a daemon: the one of that name, else this machine's. Raises HTCondorException."""
         kind = _kind(daemon_type)
         with self._pool() as pool:
             ads = self._ads(pool, kind, None, [])
@@ -137,7 +137,7 @@ class Collector:
         projection: list[str] | None = None,
         statistics: str | None = None,
     ) -> ClassAd:
-        """The ad of a daemon, asked of itself where it is an execute machine."""
+        """The ad of a daemon, queried directly if it is an execute machine."""
         ad = self.locate(daemon_type, name)
         if daemon_type == DaemonType.Startd:
             with self._pool() as pool:
@@ -145,10 +145,10 @@ class Collector:
             ad = next((each for each in own if each.get("Name") == ad.get("Name")), ad)
         return ad if not projection else ClassAd({each: ad[each] for each in projection if each in ad})
 
-    # -- telling -----------------------------------------------------------------------------------
+    # -- advertising -----------------------------------------------------------------------------------
 
     def advertise(self, ad_list: list[ClassAd], command: str = "UPDATE_AD_GENERIC", use_tcp: bool = True) -> None:
-        """Tell the pool ads, or take them back (``INVALIDATE_…``)."""
+        """Advertise ads to the pool, or invalidate them (``INVALIDATE_…``)."""
         if not isinstance(ad_list, list | tuple) or not all(isinstance(ad, ClassAd) for ad in ad_list):
             raise TypeError("ad_list must be a list of ClassAds")
         known = _ADVERTISED.fullmatch(command.upper())
@@ -158,16 +158,16 @@ class Collector:
             if known["back"]:
                 pool.ask(central.Advertise(gone=tuple(name for ad in ad_list for name in _gone(pool, ad))))
                 return
-            # Ads of daemons are theirs to tell, which the pool says.
+            # Only daemons advertise their own ads; the pool refuses others.
             kind = _OF_COMMANDS.get(known["kind"] or "", "Generic")
             pool.ask(central.Advertise(ads=tuple({"MyType": kind, **ad_data(ad._ad)} for ad in ad_list)))
 
 
-#: Commands of HTCondor's collector that tell ads or take them back.
+#: Commands of HTCondor's collector that update or invalidate ads.
 _ADVERTISED: Final = re.compile(
     r"(?:UPDATE_(?:(?P<kind>[A-Z]+)_)?AD(?:_GENERIC|_WITH_ACK)?|(?P<back>INVALIDATE_)(?:[A-Z]+_)?ADS(?:_GENERIC)?)"
 )
-#: What stands in them to MyType.
+#: The type in a command's name to MyType.
 _OF_COMMANDS: Final = {
     "STARTD": "Machine", "SCHEDD": "Scheduler", "MASTER": "DaemonMaster", "SUBMITTOR": "Submitter",
     "COLLECTOR": "Collector", "NEGOTIATOR": "Negotiator", "ACCOUNTING": "Accounting", "LICENSE": "License",
@@ -176,7 +176,7 @@ _OF_COMMANDS: Final = {
 
 
 def _gone(pool: Pool, ad: ClassAd) -> list[str]:
-    """Names of the ads that an ad's Requirements choose, or its Name."""
+    """Names of the ads selected by an ad's Requirements or Name."""
     if "Name" in ad and "Requirements" not in ad:
         return [str(ad["Name"])]
     kind = str(ad.get("TargetType", ad.get("MyType", "")))
@@ -193,7 +193,7 @@ def _kind(daemon_type: DaemonType) -> AdType:
 
 
 class _checked:
-    """A connection, refused where other names than the pool's were given."""
+    """A connection, which is refused if another pool was named."""
 
     def __init__(self, connection: Any, names: list[str]) -> None:
         self._connection = connection

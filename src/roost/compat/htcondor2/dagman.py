@@ -1,4 +1,4 @@
-"""`DAGMan`: orders to a DAG that runs, by the hold and release of its run."""
+"""`DAGMan`: commands to a running DAG, by hold and release of its job."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from roost.compat.htcondor2.schedd import Schedd
 
 
 class DAGMan:
-    """The run of a DAG."""
+    """A DAG run."""
 
     def __init__(self, dag_id: int) -> None:
         self._id = int(dag_id)
@@ -30,7 +30,7 @@ class DAGMan:
         return self._act(JobAction.Hold, reason)
 
     def resume(self) -> tuple[bool, str]:
-        """Let the run go on."""
+        """Resume the run."""
         return self._act(JobAction.Release, None)
 
     def throttle(self, **kwargs: Any) -> NoReturn:

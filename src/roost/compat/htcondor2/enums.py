@@ -27,7 +27,7 @@ class AdType(IntEnum):
 
 
 class CommonFilesEventType(IntEnum):
-    """What an event about files of several jobs tells."""
+    """The content of an event about files shared by jobs."""
 
     TransferQueued = 1
     TransferStarted = 2
@@ -37,7 +37,7 @@ class CommonFilesEventType(IntEnum):
 
 
 class CompletionType(IntEnum):
-    """What a machine does when it is empty."""
+    """What a machine does when it is drained."""
 
     Nothing = 0
     Resume = 1
@@ -55,7 +55,7 @@ class CredType(IntEnum):
 
 
 class DaemonCommand(IntEnum):
-    """What `send_command` tells a daemon."""
+    """Commands of `send_command`."""
 
     DaemonOn = 469
     DaemonOff = 467
@@ -93,7 +93,7 @@ class DaemonType(IntEnum):
 
 
 class DrainType(IntEnum):
-    """How fast a machine is emptied."""
+    """How fast a machine is drained."""
 
     Graceful = 0
     Quick = 10
@@ -101,7 +101,7 @@ class DrainType(IntEnum):
 
 
 class FileTransferEventType(IntEnum):
-    """What an event about files under way tells."""
+    """The content of an event about a file transfer."""
 
     IN_QUEUED = 1
     IN_STARTED = 2
@@ -112,7 +112,7 @@ class FileTransferEventType(IntEnum):
 
 
 class HistorySrc(IntEnum):
-    """What a history is of."""
+    """The source of a history."""
 
     ScheddJob = 0
     StartdJob = 1
@@ -121,7 +121,7 @@ class HistorySrc(IntEnum):
 
 
 class JobAction(IntEnum):
-    """What is done to jobs."""
+    """An action on jobs."""
 
     Hold = 1
     Release = 2
@@ -211,7 +211,7 @@ class JobStatus(IntEnum):
 
 
 class LogLevel(IntEnum):
-    """What a line of a log is about."""
+    """The category of a log line."""
 
     Always = 0
     Error = 1
@@ -236,7 +236,7 @@ class LogLevel(IntEnum):
 
 
 class QueryOpt(IntFlag):
-    """How a queue is asked."""
+    """Options of a queue query."""
 
     Default = 0
     AutoCluster = 1
@@ -248,7 +248,7 @@ class QueryOpt(IntFlag):
 
 
 class SubmitMethod(IntEnum):
-    """By what a job was submitted."""
+    """The tool by which a job was submitted."""
 
     CondorSubmit = 0
     DAGMan = 1
@@ -262,7 +262,7 @@ class SubmitMethod(IntEnum):
 
 
 class SubsystemType(IntEnum):
-    """As which daemon a program reads the configuration."""
+    """The daemon as which a program reads the configuration."""
 
     Master = 1
     Collector = 2
@@ -291,7 +291,7 @@ class TransactionFlag(IntFlag):
 
 
 class VacateType(IntEnum):
-    """How a job is got out of the way."""
+    """How a job is vacated."""
 
     Graceful = 0
     Fast = 1

@@ -2,4 +2,4 @@
 
 
 class HTCondorException(Exception):
-    """Something cannot be done; the text says why."""
+    """An operation failed; the text says why."""

@@ -1,4 +1,4 @@
-"""`htchirp`: how a running job speaks to the queue that it came from (see `roost.cli.condor.chirp_client`)."""
+"""`htchirp`: how a running job communicates with its queue (see `roost.cli.condor.chirp_client`)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ("HTChirp", "condor_chirp")
 
 
 def condor_chirp(chirp_args: str | list[str], return_exit_code: bool = False) -> Any:
-    """Do what the arguments of a ``condor_chirp`` command say: its result, or with `return_exit_code` its status."""
+    """Run a ``condor_chirp`` command, and return its result, or with `return_exit_code` its exit status."""
     words = shlex.split(chirp_args) if isinstance(chirp_args, str) else list(chirp_args)
     if return_exit_code:
         from roost.cli.condor.entry import main

@@ -13,13 +13,13 @@ from roost.compat.htcondor2.enums import JobEventType
 from roost.compat.htcondor2.errors import HTCondorException
 from roost.schedd.event_log.log import END, LoggedEvent, LogReader, format_event
 
-#: How often a log is looked at while an event is waited for, s.
+#: How often a log is polled while waiting for an event, s.
 _LOOK_S: Final = 0.1
 _PIECE_BYTES: Final = 1 << 16
 
 
 class JobEvent(Mapping[str, Any]):
-    """An event: its attributes, and who it is about."""
+    """An event: its attributes, and its job."""
 
     def __init__(self, data: ClassAd, event_text: str) -> None:
         self._data = data
@@ -68,14 +68,14 @@ class JobEvent(Mapping[str, Any]):
 
 
 class JobEventLog:
-    """An event log as an iterator of its events, which waits for more unless `events` is told otherwise.
+    """An event log as an iterator of its events, which waits for more unless limited by `events`.
 
-    It is a context manager, and can be pickled: the copy goes on where this one is.
+    It is a context manager, and can be pickled: the copy continues at the same position.
     """
 
     def __init__(self, filename: str) -> None:
         self._filename = str(filename)
-        #: Monotonic instant until which events are waited for; None for ever.
+        #: Monotonic instant until which events are waited for; None forever.
         self._until: float | None = None
         self._file: BinaryIO | None = None
         self._open(0)
@@ -92,7 +92,7 @@ class JobEventLog:
         self._position = position
 
     def events(self, stop_after: int | None = None) -> Self:
-        """This log, ending after so many seconds; 0: with the events that are there; None: never."""
+        """This log, ending after `stop_after` seconds; 0: after the existing events; None: never."""
         self._until = None if stop_after is None else time.monotonic() + stop_after
         return self
 
@@ -113,7 +113,7 @@ class JobEventLog:
             time.sleep(max(0.0, min(_LOOK_S, left)))
 
     def _more(self) -> bool:
-        """Read on; whether an event came of it."""
+        """Read more, and return whether there was an event."""
         assert self._file is not None
         while not self._ready:
             piece = self._file.read(_PIECE_BYTES)
@@ -124,7 +124,7 @@ class JobEventLog:
         return True
 
     def close(self) -> None:
-        """Read no more."""
+        """Close the log."""
         if self._file is not None:
             self._file.close()
         self._file, self._ready = None, []

@@ -1,4 +1,4 @@
-"""Which jobs a call means: an id, ids, a cluster, or a constraint."""
+"""Selection of jobs in a call: an id, ids, a cluster, or a constraint."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ID: Final = re.compile(r"\d+(\.\d+)?\Z")
 
 
 def asked(job_spec: JobSpec) -> queue.ChosenFields:
-    """As a queue is asked. Raises TypeError, HTCondorException."""
+    """The selection in the form of a queue's requests. Raises TypeError, HTCondorException."""
     jobs: list[str] = []
     constraint: str | None = None
     match job_spec:
@@ -27,7 +27,7 @@ def asked(job_spec: JobSpec) -> queue.ChosenFields:
         case str() if _ID.match(job_spec.strip()):
             jobs = [job_spec.strip()]
         case str() | ExprTree():
-            # Of none, never of all: an empty text is not a constraint.
+            # Select none, never all: an empty text is not a constraint.
             constraint = constraint_text(job_spec) or "true"
             if not str(job_spec).strip():
                 raise HTCondorException("no job selected: the constraint is empty")
@@ -41,7 +41,7 @@ def asked(job_spec: JobSpec) -> queue.ChosenFields:
 
 
 def constraint_text(constraint: object) -> str | None:
-    """A constraint as a queue takes it; None for all. Raises HTCondorException, TypeError."""
+    """The text of a constraint; None for all. Raises HTCondorException, TypeError."""
     if constraint is None or constraint is True or constraint == "":
         return None
     if not isinstance(constraint, str | ExprTree | bool | int):

@@ -1,4 +1,4 @@
-"""Functions of the module: versions, the configuration, logging, and words to daemons."""
+"""Functions of the module: versions, the configuration, logging, and commands to daemons."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _debugging: list[str] = []
 
 
 def version() -> str:
-    """The version string of programs that ask which HTCondor this is."""
+    """The version string of HTCondor, for programs that check it."""
     return CONDOR_VERSION
 
 
@@ -47,17 +47,17 @@ def set_subsystem(subsystem: str, type: SubsystemType | None = None) -> None:
 
 
 def enable_debug(flags: str | None = None) -> None:
-    """Have `log` write to standard error."""
+    """Make `log` write to standard error."""
     _debugging[:] = [flags or "all"]
 
 
 def disable_debug() -> None:
-    """Have `log` write nothing."""
+    """Make `log` write nothing."""
     _debugging.clear()
 
 
 def enable_log() -> None:
-    """Have `log` write; as `enable_debug`."""
+    """Make `log` write, like `enable_debug`."""
     enable_debug()
 
 
@@ -68,7 +68,7 @@ def log(level: LogLevel | int, message: str) -> None:
 
 
 def send_command(ad: ClassAd, dc: DaemonCommand, target: str | None = None) -> None:
-    """Tell the pool's daemons to read their configuration again, or to end; others aren't possible one by one."""
+    """Tell the pool's daemons to reread their configuration or to end; other commands are not possible."""
     home = home_of(ad)
     with connected(home) as pool:
         pid = int(pool.contact["pid"])
@@ -92,15 +92,15 @@ def send_command(ad: ClassAd, dc: DaemonCommand, target: str | None = None) -> N
 
 
 def send_alive(ad: ClassAd | None = None, pid: int | None = None, timeout: int | None = None) -> None:
-    """Nothing: a Roost master watches the processes that it started."""
+    """No effect: a Roost master watches the processes that it started."""
 
 
 def set_ready_state(state: str = "Ready") -> None:
-    """Nothing: a Roost master watches the processes that it started."""
+    """No effect: a Roost master watches the processes that it started."""
 
 
 def ping(location: str | ClassAd, authz: str | None = None, security: SecurityContext | None = None) -> ClassAd:
-    """Ask the pool something, and say who it takes this program for."""
+    """Contact the pool, and return the identity under which it knows this program."""
     with connected(home_of(location) if isinstance(location, ClassAd) else None) as pool:
         pool.ask(queue.Summary())
         found: dict[str, Any] = {

@@ -40,15 +40,15 @@ class Negotiator:
             pool.ask(central.ChangeUser(action=action, user=user, **fields))
 
     def deleteUser(self, user: str) -> None:
-        """Forget a user."""
+        """Delete a user's account."""
         self._change("delete", user)
 
     def resetUsage(self, user: str) -> None:
-        """Forget what a user has used."""
+        """Reset the usage of a user."""
         self._change("reset", user)
 
     def resetAllUsage(self) -> None:
-        """Forget what all users have used."""
+        """Reset the usage of all users."""
         for ad in self.getPriorities():
             self._change("reset", str(ad["Name"]))
 
@@ -57,27 +57,27 @@ class Negotiator:
         self._change("set-priority", user, value=float(priority))
 
     def setFactor(self, user: str, factor: float) -> None:
-        """Set what a user's priority is multiplied with."""
+        """Set a user's priority factor."""
         self._change("set-factor", user, value=float(factor))
 
     def setUsage(self, user: str, usage: float) -> None:
-        """Set what a user has used, s."""
+        """Set a user's accumulated usage, s."""
         self._change("set-usage", user, used_s=usage)
 
     def setBeginUsage(self, user: str, when: int) -> None:
-        """Set when a user began, epoch s."""
+        """Set the begin time of a user's usage, epoch s."""
         self._change("set-usage", user, began=when)
 
     def setLastUsage(self, user: str, when: int) -> None:
-        """Set when a user used something last, epoch s."""
+        """Set the last time of a user's usage, epoch s."""
         self._change("set-usage", user, last=when)
 
     def setCeiling(self, user: str, ceiling: int) -> None:
-        """Set what a user may have at most; -1 for any."""
+        """Set a user's ceiling; -1 for none."""
         self._bounds(user, "ceiling", ceiling)
 
     def setFloor(self, user: str, floor: int) -> None:
-        """Set what a user gets first."""
+        """Set a user's floor."""
         self._bounds(user, "floor", floor)
 
     def _bounds(self, user: str, name: str, number: int) -> None:

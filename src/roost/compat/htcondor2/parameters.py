@@ -22,9 +22,9 @@ _TRUTHS: Final = {"true": True, "t": True, "yes": True, "1": True, "false": Fals
 
 
 class Param(MutableMapping[str, Any]):
-    """The configuration that programs see: read when it is first asked for, and by `reload`.
+    """The configuration for programs, read on first access and by `reload`.
 
-    What is set here is set for this program alone. Numbers and truths are such where the default of the name is one.
+    Settings made here apply to this program only. A value is a number or boolean if the default of the name is one.
     """
 
     def __init__(self, subsystem: str = "TOOL", home: Home | None = None) -> None:
@@ -85,7 +85,7 @@ class Param(MutableMapping[str, Any]):
 
 
 def _typed(text: str, knob: Knob | None) -> Any:
-    """A value as what it is known to be: a number, a truth, else the text."""
+    """A value in the knob's known type: a number, a boolean, else the text."""
     word = text.strip().lower()
     kind = None if knob is None else knob.type
     if kind is KnobType.BOOLEAN and word in _TRUTHS:
@@ -101,7 +101,7 @@ def _typed(text: str, knob: Knob | None) -> Any:
 
 
 class RemoteParam(MutableMapping[str, str]):
-    """The configuration of a daemon, as texts. It can be changed in its files only."""
+    """The configuration of a daemon, as strings. It can be changed only in its files."""
 
     def __init__(self, location: ClassAd) -> None:
         kinds = {"Scheduler": "SCHEDD", "Machine": "STARTD", "DaemonMaster": "MASTER"}
@@ -127,5 +127,5 @@ class RemoteParam(MutableMapping[str, str]):
         return len(self._param)
 
     def refresh(self) -> None:
-        """Read it again."""
+        """Reread the configuration."""
         self._param.reload()

@@ -1,4 +1,4 @@
-"""`PersonalPool`: a pool of a program's own, on this machine, in a directory.
+"""`PersonalPool`: a program's own pool, on this machine, in a directory.
 
 The directory is a state directory of Roost (ROOST_HOME), its configuration is ``roost.config`` there, and `roost up`
 and `roost down` start and stop it.
@@ -28,7 +28,7 @@ _VARIABLE = "ROOST_HOME"
 
 
 class PersonalPoolState(str, Enum):  # noqa: UP042
-    """What a personal pool is doing."""
+    """The state of a personal pool."""
 
     UNINITIALIZED = "UNINITIALIZED"
     INITIALIZED = "INITIALIZED"
@@ -67,7 +67,7 @@ class SetCondorConfig:
 
 
 class PersonalPool:
-    """A pool on this machine that begins and ends with the program; `detach`: it stays."""
+    """A pool on this machine that ends with the program, unless `detach` is used."""
 
     def __init__(
         self,
@@ -142,7 +142,7 @@ class PersonalPool:
         return self
 
     def stop(self) -> Self:
-        """Stop it, and wait until it has ended; a pool that is detached, or is not ready, stays as it is."""
+        """Stop it, and wait until it has ended; a pool that is detached or not ready is left alone."""
         if self._detach or self.state is not PersonalPoolState.READY:
             return self
         self.state = PersonalPoolState.STOPPING
@@ -157,12 +157,12 @@ class PersonalPool:
         pool.state = PersonalPoolState.INITIALIZED
         pool.use_config().set()
         if not pool._is_ready():
-            raise HTCondorException(f"no pool runs in {pool.local_dir}")
+            raise HTCondorException(f"no pool is running in {pool.local_dir}")
         pool.state = PersonalPoolState.READY
         return pool
 
     def detach(self) -> Self:
-        """Have it go on when the program ends."""
+        """Keep it running when the program ends."""
         self._detach = True
         return self
 
@@ -173,10 +173,10 @@ class PersonalPool:
             return False
         return True
 
-    # -- what it is asked --------------------------------------------------------------------------
+    # -- queries --------------------------------------------------------------------------
 
     def who(self) -> ClassAd:
-        """An ad that says whether all daemons run (IsReady); empty while none does."""
+        """An ad that says whether all daemons are running (IsReady); empty while none is."""
         if not self._is_ready():
             return ClassAd()
         contact = Home.find(str(self.local_dir)).contact()
@@ -192,7 +192,7 @@ class PersonalPool:
         universal_newlines: bool = True,
         **kwargs: Any,
     ) -> subprocess.CompletedProcess[Any]:
-        """Run a command for which this is the environment's pool, as `subprocess.run` does."""
+        """Run a command with this as the environment's pool, like `subprocess.run`."""
         with self.use_config():
             done = subprocess.run(
                 [str(each) for each in args],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from typing import Any, Final
 
 from roost.classad import ClassAd as Ad
@@ -15,6 +16,8 @@ from roost.compat.htcondor2.errors import HTCondorException
 from roost.compat.htcondor2.job_spec import JobSpec, asked, constraint_text
 from roost.compat.htcondor2.submit import Item, Submit
 from roost.compat.htcondor2.submit_result import SubmitResult
+from roost.runtime.queue.descriptions import config_for_tools
+from roost.runtime.queue.history_file import entries_of, epoch_files
 from roost.wire.ads import ad_data
 from roost.wire.requests import queue
 
@@ -28,7 +31,7 @@ _ACTIONS: Final[dict[JobAction, queue.Action]] = {
     JobAction.Suspend: "suspend",
     JobAction.Continue: "continue",
 }
-#: Attribute of an action's ad to the code that the queue has for it.
+#: Attribute of an action's result ad to the queue's code for it.
 _TOTALS: Final = {
     "TotalError": "failed",
     "TotalSuccess": "ok",
@@ -43,7 +46,7 @@ _UNSET: Final = object()
 
 
 class Schedd:
-    """A queue: the environment's pool's, or the one that a location's ad tells of."""
+    """A queue: that of the environment's pool, or the one that a location ad names."""
 
     def __init__(self, location: ClassAd | None = None) -> None:
         self._home = home_of(location)
@@ -76,7 +79,7 @@ class Schedd:
         return SubmitResult(number, 0, jobs, submitting.cluster_ad(found.clusters[0], number))
 
     def spool(self, result: SubmitResult) -> None:
-        """Copy the files of jobs that were submitted with `spool` to the queue; they wait for a slot then."""
+        """Copy the files of jobs submitted with `spool` to the queue, which makes the jobs idle."""
         if not isinstance(result, SubmitResult):
             raise TypeError("result must be a SubmitResult")
         self._spool([result.cluster()])
@@ -94,7 +97,7 @@ class Schedd:
             raise HTCondorException(f"Failed to spool job files: no job of cluster {named} waits for its files")
 
     def retrieve(self, job_spec: JobSpec) -> None:
-        """Fetch what jobs have made that were submitted with `spool`; they stay in the queue."""
+        """Fetch the output of jobs submitted with `spool`; they stay in the queue."""
         from roost.runtime.asking.spooling import SpoolingProblem, fetch_files
 
         try:
@@ -103,7 +106,7 @@ class Schedd:
         except SpoolingProblem as problem:
             raise HTCondorException(f"Failed to retrieve job files: {problem}") from None
 
-    # -- questions ---------------------------------------------------------------------------------
+    # -- queries ---------------------------------------------------------------------------------
 
     def query(
         self,
@@ -113,7 +116,7 @@ class Schedd:
         limit: int = -1,
         opts: QueryOpt = QueryOpt.Default,
     ) -> list[ClassAd]:
-        """The ads of jobs, or what `callback` makes of each."""
+        """The ads of jobs, or the result of `callback` for each."""
         opts = QueryOpt(opts)
         if opts & QueryOpt.IncludeClusterAd:
             raise HTCondorException(
@@ -152,11 +155,7 @@ class Schedd:
             )
             rows = pool.ask(request)
         ads = (wrapped(row) for row in rows)
-        if since is None:
-            return list(ads)
-        until = _until(ads, since)
-        kept = [ad for _, ad in zip(range(limit), until, strict=False)] if limit else list(until)
-        return [_only(ad, names) for ad in kept] if names else kept
+        return list(ads) if since is None else _chosen(ads, names, limit, since)
 
     def jobEpochHistory(
         self,
@@ -166,8 +165,21 @@ class Schedd:
         since: int | str | ExprTree | None = None,
         **kwargs: Any,
     ) -> list[ClassAd]:
-        """Empty: runs of jobs are not kept one by one."""
-        return []
+        """Ended runs of jobs, the last first, from JOB_EPOCH_HISTORY on this machine."""
+        if kwargs:
+            raise HTCondorException(f"jobEpochHistory takes no {', '.join(kwargs)} in Roost: it has epochs alone")
+        config = config_for_tools(self._home, "TOOL")
+        path, each = (config.get(f"JOB_EPOCH_HISTORY{more}") or "" if config else "" for more in ("", "_DIR"))
+        if not path and not each:
+            raise HTCondorException("JOB_EPOCH_HISTORY is not set: no runs are recorded")
+        text = constraint_text(constraint)
+        wanted = None if text is None else ExprTree(text)
+        try:
+            ads = (wrapped(ad_data(entry.ad)) for entry in entries_of(epoch_files(path, each)))
+            meant = (ad for ad in ads if wanted is None or wanted.eval(ad) is True)
+            return _chosen(meant, [str(name) for name in projection or ()], max(0, match), since)
+        except OSError as error:
+            raise HTCondorException(f"cannot read {error.filename}: {error.strerror}") from None
 
     def daemonHistory(
         self,
@@ -182,7 +194,7 @@ class Schedd:
     # -- changes -----------------------------------------------------------------------------------
 
     def act(self, action: JobAction, job_spec: JobSpec, reason: str | None = None) -> ClassAd:
-        """Do something to jobs; an ad that counts what became of them."""
+        """Perform an action on jobs, and return an ad that counts the results."""
         try:
             deed = _ACTIONS[JobAction(action)]
         except (KeyError, ValueError):
@@ -200,7 +212,8 @@ class Schedd:
         value: str | ExprTree,
         flags: TransactionFlag = TransactionFlag.Default,
     ) -> int:
-        """Set an attribute of jobs to an expression; how many there were. Raises HTCondorException for none."""
+        """Set an attribute of jobs to an expression, and return the number of jobs. Raises HTCondorException for
+        none."""
         found = self._edit(asked(job_spec), attr, value)
         if not found.counts.get("ok"):
             why = ", ".join(sorted(set(found.refused.values()))) or "no job matched"
@@ -218,7 +231,7 @@ class Schedd:
             return done
 
     def reschedule(self) -> None:
-        """Nothing is to be done: the matchmaker hears of new jobs at once."""
+        """No effect: the matchmaker is notified of new jobs at once."""
 
     def export_jobs(self, job_spec: JobSpec, export_dir: str, new_spool_dir: str) -> ClassAd:
         """Not possible in Roost."""
@@ -236,7 +249,7 @@ class Schedd:
 
 
 def _summary(pool: Pool, owners: tuple[str, ...], constraint: str | None) -> ClassAd:
-    """How many jobs are in which state, as the last ad of a query tells it."""
+    """The number of jobs by state, as the last ad of a query."""
     rows = pool.ask(queue.Query(owners=owners, constraint=constraint, projection=("JobStatus",)))
     counts = dict.fromkeys(_STATES, 0)
     for row in rows:
@@ -246,7 +259,7 @@ def _summary(pool: Pool, owners: tuple[str, ...], constraint: str | None) -> Cla
 
 
 def _grouped(ads: list[ClassAd]) -> list[ClassAd]:
-    """An ad for all jobs that look the same, with their number and ids."""
+    """One ad for each group of equal jobs, with their number and ids."""
     groups: dict[str, tuple[ClassAd, list[ClassAd]]] = {}
     for ad in ads:
         key = repr({name: ad.lookup(name) for name in ad if name.lower() not in ("clusterid", "procid")})
@@ -254,6 +267,12 @@ def _grouped(ads: list[ClassAd]) -> list[ClassAd]:
     for number, (ad, jobs) in enumerate(groups.values(), 1):
         ad["AutoClusterId"], ad["JobCount"] = number, len(jobs)
     return [ad for ad, _ in groups.values()]
+
+
+def _chosen(ads: Iterable[ClassAd], names: list[str], limit: int, since: int | str | ExprTree | None) -> list[ClassAd]:
+    """The first ads, up to the one at which `since` is reached, with these attributes."""
+    kept = islice(ads if since is None else _until(ads, since), limit or None)
+    return [_only(ad, names) for ad in kept] if names else list(kept)
 
 
 def _until(ads: Iterable[ClassAd], since: int | str | ExprTree) -> Iterator[ClassAd]:

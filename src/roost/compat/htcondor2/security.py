@@ -1,10 +1,10 @@
-"""What programs say of who they are. A Roost pool knows its users by their credentials for its bus."""
+"""Security contexts of programs. A Roost pool knows its users by their credentials for its bus."""
 
 from __future__ import annotations
 
 
 class SecurityContext:
-    """A token that a program prefers; it is kept, and without effect."""
+    """A token that a program prefers; it is stored but has no effect."""
 
     __slots__ = ("preferred_token",)
 

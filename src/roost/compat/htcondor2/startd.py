@@ -15,7 +15,7 @@ R = TypeVar("R")
 
 
 class Startd:
-    """This machine, or the one that a location's ad tells of."""
+    """This machine, or the one that a location ad names."""
 
     def __init__(self, location: ClassAd | None = None) -> None:
         self._home = home_of(location)
@@ -39,7 +39,7 @@ class Startd:
         start_expr: str | None = None,
         reason: str | None = None,
     ) -> str:
-        """Empty the machine; the number by which that is cancelled."""
+        """Drain the machine, and return the id by which the drain can be cancelled."""
         with self._pool() as pool:
             words = reason or f"by command: the Python bindings of {pool.user}"
         order = machine.Drain(
@@ -52,15 +52,15 @@ class Startd:
         return self._ask(order).request_id
 
     def cancelDrainJobs(self, request_id: str | None = None) -> None:
-        """Stop emptying it."""
+        """Cancel a drain."""
         self._ask(machine.CancelDrain(request_id=request_id or ""))
 
     def vacate(self, vacate_fast: VacateType = VacateType.Graceful) -> None:
-        """Get all jobs out of the way."""
+        """Vacate all jobs."""
         self._ask(machine.Vacate(fast=vacate_fast == VacateType.Fast))
 
     def vacateSlot(self, slot_name: str | None = None, vacate_fast: VacateType = VacateType.Graceful) -> None:
-        """Get the job of a slot out of the way."""
+        """Vacate the job of a slot."""
         self._ask(machine.Vacate(slot=slot_name or "", fast=vacate_fast == VacateType.Fast))
 
     def history(

@@ -1,4 +1,4 @@
-"""`Submit`: a submit description that programs build, look at and change like a dict."""
+"""`Submit`: a submit description that programs build, inspect and change like a dict."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from roost.schedd.submit.queue_statement import QueueItems
 
 _PARSE_FAILED: Final = "parse_up_to_q_line() failed"
 _INPUT: Final = "input must be a dictionary mapping string to strings, a string, or None"
-#: What may be the value of a line; all is kept as its text.
+#: Types allowed as the value of a line; values are stored as text.
 _VALUES: Final = (str, int, float)
 
-#: An item that a program hands over: a text for the one variable, or a dict of variables.
+#: An item from a program: a string for a single variable, or a dict of variables.
 Item = str | Mapping[str, str]
 
 
@@ -101,7 +101,7 @@ class Submit(MutableMapping[str, str]):
         return "".join(f"{name} = {text}\n" for name, text in self._lines.values())
 
     def expand(self, attr: str) -> str:
-        """What a line comes to for the first job. Raises KeyError."""
+        """The expanded value of a line for the first job. Raises KeyError."""
         if attr not in self:
             _missing(attr)
         return expanded(dict(self.items()), _folded(attr), SystemSubmitHost(), now=time.time())
@@ -109,17 +109,17 @@ class Submit(MutableMapping[str, str]):
     # -- the queue statement -----------------------------------------------------------------------
 
     def getQArgs(self) -> str:
-        """What stands behind `queue`."""
+        """The arguments of `queue`."""
         return self._queue
 
     def setQArgs(self, args: str) -> None:
-        """Set what stands behind `queue`; items in parentheses may have lines of their own."""
+        """Set the arguments of `queue`; items in parentheses may span lines."""
         if not isinstance(args, str):
             raise TypeError("args must be a string")
         self._queue, self._item_lines = _split(args)
 
     def itemdata(self, qargs: str | None = None) -> Iterator[str] | Iterator[dict[str, str]] | None:
-        """The items of the queue statement, or of another one; None for a statement without items."""
+        """The items of the queue statement, or of another statement; None for one without items."""
         items = self._items(qargs)
         if not items.variables:
             return None
@@ -158,11 +158,11 @@ class Submit(MutableMapping[str, str]):
     # -- the rest ----------------------------------------------------------------------------------
 
     def getSubmitMethod(self) -> int:
-        """By what the jobs are submitted."""
+        """The submit method of the jobs."""
         return self._method
 
     def setSubmitMethod(self, method_value: SubmitMethod | int = -1, allow_reserved_values: bool = False) -> None:
-        """Say by what the jobs are submitted; numbers below 100 are HTCondor's own."""
+        """Set the submit method of the jobs; numbers below 100 are reserved by HTCondor."""
         if 0 <= method_value < SubmitMethod.UserSet and not allow_reserved_values:
             raise ValueError(
                 "Submit method value must be 100 or greater, or allowed_reserved_values must be True."
@@ -170,7 +170,7 @@ class Submit(MutableMapping[str, str]):
         self._method = int(method_value)
 
     def issue_credentials(self) -> str | None:
-        """Nothing: jobs of a Roost pool get no credentials from outside."""
+        """No effect: jobs of a Roost pool get no external credentials."""
         return None
 
     def jobs(
@@ -182,7 +182,7 @@ class Submit(MutableMapping[str, str]):
         qdate: int = 0,
         owner: str = "",
     ) -> Iterator[Any]:
-        """The whole ads of the jobs, without submitting them."""
+        """The complete ads of the jobs, without submitting them."""
         from roost.compat.htcondor2.submitting import ads
 
         return ads(self, count, itemdata, (clusterid, procid), qdate, owner)
@@ -198,7 +198,7 @@ class Submit(MutableMapping[str, str]):
 
     @staticmethod
     def from_dag_options() -> None:
-        """Print the options that `from_dag` takes."""
+        """Print the options of `from_dag`."""
         from roost.compat.htcondor2.from_dag import OPTIONS
 
         for name, option in OPTIONS.items():
@@ -217,7 +217,7 @@ def _missing(key: str) -> str:
 
 
 def _split(args: str) -> tuple[str, tuple[str, ...] | None]:
-    """A queue statement and the lines of its items, where it has some."""
+    """A queue statement and the lines of its items, if any."""
     first, *lines = args.strip().split("\n")
     if not lines:
         return first.strip(), None

@@ -1,4 +1,4 @@
-"""`SubmitResult`: what became of a submission."""
+"""`SubmitResult`: the result of a submission."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class SubmitResult:
         return self._count
 
     def clusterad(self) -> ClassAd | None:
-        """What is common to the jobs."""
+        """The attributes common to the jobs."""
         return self._ad
 
     def __int__(self) -> int:

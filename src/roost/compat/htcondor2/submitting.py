@@ -1,4 +1,4 @@
-"""From a `Submit` to plans of clusters, and to the queue."""
+"""Turns a `Submit` into plans of clusters, and submits them to the queue."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def plan(
     description: Submit, items: QueueItems, pool: Pool | None, *, spool: bool = False, now: float | None = None
 ) -> Submission:
-    """What a description comes to. Raises HTCondorException."""
+    """The submission that a description produces. Raises HTCondorException."""
     method = "" if "MY.JobSubmitMethod" in description else f"MY.JobSubmitMethod = {description.getSubmitMethod()}\n"
     context = SubmitContext(
         host=SystemSubmitHost(),
@@ -45,7 +45,7 @@ def plan(
 
 
 def cluster_ad(plan: ClusterPlan, number: int) -> ClassAd:
-    """What is common to the jobs of a cluster."""
+    """The attributes common to the jobs of a cluster."""
     ad = plan.for_cluster(number).common.copy()
     ad["ClusterId"] = number
     return ClassAd._of_ad(ad)
@@ -74,5 +74,5 @@ def _filled(ad: Ad, cluster: int, proc: int, owner: str) -> Ad:
 
 
 def submitted(pool: Pool, submission: Submission) -> list[queue.Submitted]:
-    """Hand clusters to the queue."""
+    """Submit clusters to the queue."""
     return pool.ask(queue.Submit(clusters=tuple(each.to_data() for each in submission.clusters)))

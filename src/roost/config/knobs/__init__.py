@@ -1,4 +1,4 @@
-"""The table of every knob Roost knows, and finding the row that a name belongs to.
+"""The table of all knobs, and lookup of the row for a name.
 
 Rows are grouped in modules by the daemon that reads them. Rows whose name has ``<N>`` or a word in angle
 brackets stand for a family of names. `find` also strips daemon and slot-type prefixes; it never guesses (see
@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from roost.config.knob import Knob, Scope
+from roost.config.knob import Knob, KnobScope
 from roost.config.knobs import (
     central,
     dagman,
@@ -53,14 +53,14 @@ DEFAULTS: dict[str, str] = {
     },
     **{name: row.default for name, row in BY_NAME.items() if row.default is not None},
 }
-#: the same for a reader that is HTCondor
+#: the same when read as HTCondor
 DEFAULTS_OF_HTCONDOR = htcondor.DEFAULTS
 #: case-folded names that HTCondor knows and that have no row here
 ONLY_HTCONDORS: frozenset[str] = (frozenset(htcondor.DEFAULTS) | htcondor.WITHOUT_DEFAULT) - frozenset(BY_NAME)
 #: names that are set at start and cannot be assigned
 PRESETS: frozenset[str] = frozenset(name for name, row in BY_NAME.items() if row.reload.value == "preset")
 
-#: old names and what took their place; a name that ends in ``_`` is a prefix
+#: old names and their replacements; a name that ends in ``_`` is a prefix
 DEPRECATED: dict[str, str] = {
     "num_virtual_machines": "NUM_SLOTS",
     "num_virtual_machines_type_": "NUM_SLOTS_TYPE_",
@@ -96,9 +96,9 @@ def _families() -> tuple[tuple[re.Pattern[str], Knob], ...]:
 
 
 def is_lost_on_roost(name: str, text: str) -> bool:
-    """Whether a value of a case-folded name asks HTCondor for something, and nothing here.
+    """Whether a value of a case-folded name has an effect in HTCondor but not here.
 
-    It does not where it is empty or what HTCondor has anyway, the path of a program of HTCondor's, or a macro.
+    It has none if it is empty, HTCondor's default, the path of an HTCondor program, or a macro.
     """
     if name not in ONLY_HTCONDORS or name in htcondor.MACROS:
         return False
@@ -117,11 +117,11 @@ def find(name: str) -> Knob | None:
             return row
         typed = _SLOT_TYPE.match(key)
         base = BY_NAME.get(typed.group(1)) if typed else None
-        if base is not None and base.scope is Scope.SLOT_TYPE:
+        if base is not None and base.scope is KnobScope.SLOT_TYPE:
             return base
         slot = _SLOT.match(key)
         base = BY_NAME.get(slot.group(1)) if slot else None
-        if base is not None and base.scope is Scope.SLOT:
+        if base is not None and base.scope is KnobScope.SLOT:
             return base
         for pattern, family in _families():
             if pattern.match(key) and "." not in key:
@@ -135,11 +135,11 @@ def slot_prefixed(name: str) -> Knob | None:
     """The row meant by SLOT<N>_NAME when that knob has no per-slot form."""
     match = _SLOT.match(name.lower())
     row = BY_NAME.get(match.group(1)) if match else None
-    return row if row is not None and row.scope is not Scope.SLOT and row.type.value != "macro" else None
+    return row if row is not None and row.scope is not KnobScope.SLOT and row.type.value != "macro" else None
 
 
 def replacement(name: str) -> str | None:
-    """What took the place of an old name: the present name, empty for nothing, None when it is not old."""
+    """The replacement of an old name: the current name, empty if there is none, None when the name is not old."""
     key = name.lower().rpartition(".")[2]
     if key in DEPRECATED:
         return DEPRECATED[key]

@@ -1,9 +1,9 @@
-"""Names that HTCondor 25.14 knows, with the texts that they have there when nothing sets them.
+"""Names known to HTCondor 25.14, with their default texts.
 
-Other people's configurations refer to them: ``COLLECTOR_ARGS = -f $(COLLECTOR)``, ``$(StartIdleTime)``. Those that
-have no row in Roost's table of knobs are defined here as there; all are, where a file is read as HTCondor reads it.
-`python -m tests.config.htcondor_table` writes this module; `tests/config/test_htcondor_defaults.py` compares it with
-HTCondor's library.
+Existing configurations refer to them: ``COLLECTOR_ARGS = -f $(COLLECTOR)``, ``$(StartIdleTime)``. Names without a row
+in Roost's table of knobs have HTCondor's default; all names do when a file is read as HTCondor. `python -m
+tests.config.htcondor_table` writes this module; `tests/config/test_htcondor_defaults.py` compares it with HTCondor's
+library.
 """
 
 from __future__ import annotations
@@ -962,7 +962,7 @@ DEFAULTS: Final[Mapping[str, str]] = {
     'windows_firewall_failure_retry': '2',
     'xen_allow_hardware_vt_suspend': 'False',
 }
-#: Names in lower case that have no value when nothing sets them.
+#: Names in lower case without a default.
 WITHOUT_DEFAULT: Final = frozenset(
     """
     accountant_host adstash_read_pools adstash_se_password_file adstash_se_username annex_collector
@@ -1004,13 +1004,13 @@ WITHOUT_DEFAULT: Final = frozenset(
     you_must_change_this_invalid_condor_configuration_value
     """.split()
 )
-#: Names of families that Roost reads, with defaults of its own.
+#: Names of families that Roost reads, with Roost's own defaults.
 OF_FAMILIES: Final = frozenset(
     """
     arc_gahp_command_limit consumption_cpus consumption_disk consumption_memory group_quota_round_robin_rate
     """.split()
 )
-#: Names of texts that other values are written with.
+#: Names of macros for use in other values.
 MACROS: Final = frozenset(
     """
     activitytimer auto_use_feature_pelicanretrypolicy backgroundload benchmarktimer bigjob continueidletime

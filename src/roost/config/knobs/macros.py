@@ -1,4 +1,4 @@
-"""Text that other values are written with: time units, timers, universe numbers, and values detected at
+"""Macros for use in other values: time units, timers, universe numbers, and values detected at
 start."""
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _N = Severity.NOTE
 # fmt: off
 # ruff: noqa: E501
 KNOBS: tuple[Knob, ...] = (
-    _macro("ROOST", default="True", meaning="Set where Roost reads the configuration: lines between `if ! defined ROOST` and `endif` are for HTCondor alone."),
+    _macro("ROOST", default="True", meaning="Defined when Roost reads the configuration: lines between `if ! defined ROOST` and `endif` are for HTCondor only."),
     _macro("MINUTE", default="60", unit="s", meaning="Seconds in a minute."),
     _macro("HOUR", default="3600", unit="s", meaning="Seconds in an hour."),
     _macro("STANDARD", default="1", meaning="Number of the standard universe, which no longer exists."),
@@ -30,8 +30,8 @@ KNOBS: tuple[Knob, ...] = (
     _macro("VM", default="13", meaning="Number of the virtual-machine universe."),
     _macro("IsVanilla", default="(TARGET.JobUniverse == 5)", meaning="True for a vanilla job."),
     _macro("IsVM", default="(TARGET.JobUniverse == 13)", meaning="True for a job that is a virtual machine."),
-    _macro("IsStandard", default="(TARGET.JobUniverse == 1)", meaning="True for a standard-universe job: never, nowadays."),
-    _macro("IsMPI", default="(TARGET.JobUniverse == 8)", meaning="True for a job of the old MPI universe: never, nowadays."),
+    _macro("IsStandard", default="(TARGET.JobUniverse == 1)", meaning="True for a standard-universe job; such jobs no longer exist."),
+    _macro("IsMPI", default="(TARGET.JobUniverse == 8)", meaning="True for a job of the old MPI universe; such jobs no longer exist."),
     _macro("StateTimer", default="(time() - EnteredCurrentState)", unit="s", meaning="How long the slot has been in its state."),
     _macro("ActivityTimer", default="(time() - EnteredCurrentActivity)", unit="s", meaning="How long the slot has been in its activity."),
     _macro("ActivationTimer", default="(time() - JobStart)", unit="s", meaning="How long the slot's job has been running; UNDEFINED without a job."),
@@ -39,7 +39,7 @@ KNOBS: tuple[Knob, ...] = (
     _preset("SUBSYSTEM", meaning="Name of the daemon or command that reads the configuration.", read_by="config.scope"),
     _preset("SUBSYS", meaning="The same as SUBSYSTEM.", read_by="config.scope"),
     _preset("LOCALNAME", meaning="Name given to this instance of the daemon; that of the subsystem when none was given.", read_by="config.scope"),
-    _preset("DOLLAR", meaning="A dollar sign that begins no macro reference.", read_by="config.scope"),
+    _preset("DOLLAR", meaning="A dollar sign that does not begin a macro reference.", read_by="config.scope"),
     _preset("HOSTNAME", meaning="Name of the host without its domain."),
     _preset("FULL_HOSTNAME", meaning="Name of the host with its domain."),
     _preset("IP_ADDRESS", meaning="Address of the host that daemons announce.", unread=Unread("Roost does not determine it: machines make outbound connections only.", _N)),
@@ -51,8 +51,8 @@ KNOBS: tuple[Knob, ...] = (
     _detected("DETECTED_CPUS_LIMIT", unit="cores", meaning="Cores this daemon may use: those found, or fewer if it is confined."),
     _detected("DETECTED_CORES", unit="cores", meaning="Logical cores found."),
     _detected("DETECTED_MEMORY", unit="MB", meaning="Physical memory found."),
-    _detected("ARCH", meaning="Processor architecture, for instance X86_64."),
-    _detected("OPSYS", meaning="Operating system, for instance LINUX."),
+    _detected("ARCH", meaning="Processor architecture, for example X86_64."),
+    _detected("OPSYS", meaning="Operating system, for example LINUX."),
     _detected("OPSYSVER", meaning="Version of the operating system as a number."),
     _detected("OPSYSANDVER", meaning="Name of the distribution with its major version."),
     _detected("OPSYSMAJORVER", meaning="Major version of the distribution."),

@@ -1,15 +1,15 @@
-"""Example policies of the manual's policy chapter, ready to use and with their slips corrected.
+"""Example policies of the manual's policy chapter, ready to use and with their mistakes corrected.
 
-Each adds to the policy in force, or says in its sentence that it replaces it.
+Each adds to the policy in force, or says in its description that it replaces it.
 """
 
 from __future__ import annotations
 
 from roost.base.records import replace
-from roost.config.template import Argument, Kind, Template, template
+from roost.config.template import Argument, ArgumentKind, Template, template
 from roost.config.templates.hours import BEGIN, END, FIRST, LAST
 
-_SLOT = Argument(name="slot", meaning="number of the slot", default="1", kind=Kind.POSITIVE)
+_SLOT = Argument(name="slot", meaning="number of the slot", default="1", kind=ArgumentKind.POSITIVE)
 
 TEMPLATES: tuple[Template, ...] = (
     template(
@@ -23,7 +23,7 @@ START = ($(START)) || (TARGET.Owner == "$(1)")
 SUSPEND = ($(SUSPEND)) && ((TARGET.Owner != "$(1)") =!= False)
 PREEMPT = ($(PREEMPT)) && ((TARGET.Owner != "$(1)") =!= False)
 """,
-        Argument(name="user", meaning="account name", kind=Kind.WORD),
+        Argument(name="user", meaning="account name", kind=ArgumentKind.WORD),
     ),
     template(
         "POLICY",
@@ -67,7 +67,7 @@ MAXJOBRETIREMENTTIME = (IsDesktop =!= True) * ($(1:0))
             name="retirement",
             meaning="retirement time on dedicated machines, in seconds",
             default="0",
-            kind=Kind.SECONDS,
+            kind=ArgumentKind.SECONDS,
         ),
     ),
     template(
@@ -79,7 +79,10 @@ MAXJOBRETIREMENTTIME = (IsDesktop =!= True) * ($(1:0))
 MAXJOBRETIREMENTTIME = $(1:48 * $(HOUR))
 """,
         Argument(
-            name="seconds", meaning="time granted since the start of the job", default="48 * $(HOUR)", kind=Kind.SECONDS
+            name="seconds",
+            meaning="time granted since the start of the job",
+            default="48 * $(HOUR)",
+            kind=ArgumentKind.SECONDS,
         ),
     ),
     template(
@@ -99,7 +102,7 @@ CLAIM_WORKLIFE = $(1:3600)
             name="worklife",
             meaning="how long a queue may go on using a slot, in seconds",
             default="3600",
-            kind=Kind.SECONDS,
+            kind=ArgumentKind.SECONDS,
         ),
     ),
     template(
@@ -180,7 +183,7 @@ STARTER_KILL = (time() - EnteredCurrentState) > ($(1:5 * $(MINUTE)))
             name="seconds",
             meaning="time to leave between soft and hard kill",
             default="5 * $(MINUTE)",
-            kind=Kind.SECONDS,
+            kind=ArgumentKind.SECONDS,
         ),
     ),
 )

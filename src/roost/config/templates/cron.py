@@ -1,4 +1,4 @@
-"""Templates for programs that a daemon runs beside its work, whose output it publishes in its ad.
+"""Templates for programs that a daemon runs periodically and whose output it publishes in its ad.
 
 The knobs of such a program begin with STARTD_CRON or SCHEDD_CRON; a template says which, or takes it as its first
 argument.

@@ -1,13 +1,13 @@
-"""Features: slot layouts, monitors, defragmentation, and the value sets that policies are built from."""
+"""Features: slot layouts, monitors, defragmentation, and the macros from which policies are built."""
 
 from __future__ import annotations
 
-from roost.config.template import Argument, Kind, Template, template
+from roost.config.template import Argument, ArgumentKind, Template, template
 from roost.config.templates.cron import EXECUTABLE, PERIOD, cron, cron_hook
 
 _CONVENTION = "convention"
 _SLOTS = "dynamic provisioning"
-_TYPE = Argument(name="type", meaning="number of the slot type", default="1", kind=Kind.POSITIVE)
+_TYPE = Argument(name="type", meaning="number of the slot type", default="1", kind=ArgumentKind.POSITIVE)
 
 TEMPLATES: tuple[Template, ...] = (
     template(
@@ -78,7 +78,7 @@ DEFRAG_MAX_CONCURRENT_DRAINING = $(3:10)
     template(
         "FEATURE",
         "Monitor",
-        "Measures what each job uses of a resource, with a program that runs beside the jobs.",
+        "Measures what each job uses of a resource, with a program that runs alongside the jobs.",
         _CONVENTION,
         """
 STARTD_CRON_JOBLIST = $(STARTD_CRON_JOBLIST) $(1)_MONITOR

@@ -1,31 +1,34 @@
 """Working hours: the names that policies by the clock are made of.
 
-Work that ends at an earlier hour than it begins goes over midnight; days that end at an earlier one than they begin go
-over the weekend. A night belongs to the day on which it begins: with the days 1 to 5, from 22 to 6, Friday's ends on
-Saturday at 6. Which of these it is, is found out where `use` stands, so the hours have to be known there.
+Work that ends at an earlier hour than it begins spans midnight; days that end before they begin span the weekend. A
+night belongs to the day on which it begins: with the days 1 to 5, from 22 to 6, Friday's ends on Saturday at 6. The
+case is decided at the `use` statement, so the hours must be known there.
 """
 
 from __future__ import annotations
 
-from roost.config.template import Argument, Kind, Template, template
+from roost.config.template import Argument, ArgumentKind, Template, template
 
 _BEGIN_TEXT, _END_TEXT = "8", "12+5"
 
-BEGIN = Argument(name="begin", meaning="hour at which work begins", default=_BEGIN_TEXT, kind=Kind.HOUR)
+BEGIN = Argument(name="begin", meaning="hour at which work begins", default=_BEGIN_TEXT, kind=ArgumentKind.HOUR)
 END = Argument(
-    name="end", meaning="hour at which work ends; before `begin`: the next day", default=_END_TEXT, kind=Kind.HOUR
+    name="end",
+    meaning="hour at which work ends; before `begin`: the next day",
+    default=_END_TEXT,
+    kind=ArgumentKind.HOUR,
 )
 FIRST = Argument(
-    name="first", meaning="first working day, 0 for Sunday; empty for work every day", default="", kind=Kind.DAY
+    name="first", meaning="first working day, 0 for Sunday; empty for work every day", default="", kind=ArgumentKind.DAY
 )
-LAST = Argument(name="last", meaning="last working day", default="5", kind=Kind.DAY)
+LAST = Argument(name="last", meaning="last working day", default="5", kind=ArgumentKind.DAY)
 
 _MINUTES = "($(1:8)) * 60", "($(2:12+5)) * 60"
 _DAYS = "$(3)", "$(4:5)"
 _OVER_MIDNIGHT = "$INT(ifThenElse(($(1:8)) > ($(2:12+5)), 1, 0))"
 _OVER_WEEKEND = "$INT(ifThenElse(($(3)) > ($(4:5)), 1, 0))"
 
-#: A condition, and the same turned round.
+#: A condition and its negation.
 _Pair = tuple[str, str]
 
 
@@ -50,7 +53,7 @@ def _over_midnight(begin: str, end: str, days: _Pair | None, days_before: _Pair 
 
 
 def _names(*, over_midnight: bool, over_weekend: bool | None) -> list[str]:
-    """The assignments for one sort of hours and days; None where every day is one."""
+    """The assignments for one kind of hours and days; None for work every day."""
     days = before = None
     if over_weekend is not None:
         days = _days("ClockDay", over_weekend=over_weekend)
@@ -69,7 +72,7 @@ def _names(*, over_midnight: bool, over_weekend: bool | None) -> list[str]:
 
 
 def _choice(*, over_midnight: bool) -> list[str]:
-    """The assignments for each sort of days."""
+    """The assignments for each kind of days."""
     lines: list[str] = []
     for condition, over_weekend in (("if ! $(3?)", None), (f"elif {_OVER_WEEKEND}", True), ("else", False)):
         names = _names(over_midnight=over_midnight, over_weekend=over_weekend)

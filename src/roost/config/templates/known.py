@@ -1,9 +1,9 @@
-"""Templates of HTCondor that are known by name and set nothing here.
+"""Templates of HTCondor that are accepted by name but have no effect here.
 
-A configuration that was written for HTCondor names templates for what Roost does in another way or not at all:
+A configuration written for HTCondor may use templates for features that Roost does differently or not at all:
 security, cloud services, monitoring. `use` accepts them with a note, so that such a configuration reads without errors
-and the reader learns that the line has no effect. A template that Roost does act on is in the catalogue
-(`roost.config.templates`), never here. Arguments are not looked at.
+and the reader learns that the line has no effect. A template with an effect in Roost is in the catalogue
+(`roost.config.templates`), never here. Arguments are ignored.
 """
 
 from __future__ import annotations

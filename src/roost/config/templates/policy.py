@@ -1,15 +1,15 @@
-"""The policies under the names that configurations for HTCondor use."""
+"""Policies under the names used by configurations for HTCondor."""
 
 from __future__ import annotations
 
 from roost.base.records import replace
-from roost.config.template import Argument, Kind, Template, template
+from roost.config.template import Argument, ArgumentKind, Template, template
 from roost.config.templates.hours import BEGIN, END, FIRST, LAST
 
 _DEFAULT = "default policy settings"
 _HOURS = "time of day policy"
 _LIMITS = "convention"
-_SECONDS = Argument(name="seconds", meaning="longest run time", kind=Kind.SECONDS)
+_SECONDS = Argument(name="seconds", meaning="longest run time", kind=ArgumentKind.SECONDS)
 
 _ALWAYS = """
 WANT_SUSPEND = False
@@ -142,13 +142,13 @@ SLOTS_CONNECTED_TO_CONSOLE = 1000000
     template(
         "POLICY",
         "Limit_Job_Runtimes",
-        "Jobs are preempted after a time, too, beside what the policy above it says; use it after other policies.",
+        "Jobs are preempted after a time, too, besides what the policy above it says; use it after other policies.",
         _LIMITS,
         """
 MAXJOBRETIREMENTTIME = ($(1:24*3600)) + 120
 PREEMPT = ($(PREEMPT:False)) || ((Activity == "Busy") && ($(ActivityTimer) > ($(1:24*3600))))
 """,
-        Argument(name="seconds", meaning="longest run time", default="24*3600", kind=Kind.SECONDS),
+        Argument(name="seconds", meaning="longest run time", default="24*3600", kind=ArgumentKind.SECONDS),
     ),
     template(
         "POLICY",
@@ -156,7 +156,7 @@ PREEMPT = ($(PREEMPT:False)) || ((Activity == "Busy") && ($(ActivityTimer) > ($(
         "Preempts a job, without retirement time and without suspending it, when a macro is true.",
         _LIMITS,
         _PREEMPT_IF,
-        Argument(name="macro", meaning="name of a macro that holds a condition", kind=Kind.NAME),
+        Argument(name="macro", meaning="name of a macro that holds a condition", kind=ArgumentKind.NAME),
     ),
     template(
         "POLICY",
@@ -169,7 +169,7 @@ WANT_HOLD_REASON = ifThenElse($($(1)), $(3+), $(WANT_HOLD_REASON:UNDEFINED))
 WANT_HOLD_SUBCODE = ifThenElse($($(1)), $(2), $(WANT_HOLD_SUBCODE:UNDEFINED))
 WANT_HOLD = ($($(1))) || ($(WANT_HOLD:False))
 """,
-        Argument(name="macro", meaning="name of a macro that holds a condition", kind=Kind.NAME),
+        Argument(name="macro", meaning="name of a macro that holds a condition", kind=ArgumentKind.NAME),
         Argument(name="subcode", meaning="number of the hold reason"),
         Argument(name="reason", meaning="text of the hold reason, an expression"),
         rest=True,

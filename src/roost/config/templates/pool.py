@@ -1,19 +1,19 @@
 """Pool-wide policies, for the central manager's configuration: each adds to what is in force.
 
-They end in the NEGOTIATOR_PE_* knobs, which no owner or user can get around. Conditions on what users write in their
-jobs are made so that leaving it out, or writing it wrong, does not help; the exceptions are named in their sentences.
-AccountingGroup says which group a user is in, since it decides whose share a job uses.
+They end in the NEGOTIATOR_PE_* knobs, which no owner or user can circumvent. Conditions on job attributes that users
+control are written so that omitting or falsifying the attribute does not help; the descriptions name the exceptions.
+AccountingGroup determines the group of a user, since it decides which share a job uses.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-from roost.config.template import Argument, Kind, Template, template
+from roost.config.template import Argument, ArgumentKind, Template, template
 
 _SOURCE: Final = "pool-wide policy"
 
-_GROUP = Argument(name="group", meaning="accounting group, its subgroups included", kind=Kind.WORD)
+_GROUP = Argument(name="group", meaning="accounting group, its subgroups included", kind=ArgumentKind.WORD)
 _PROGRAMS = Argument(name="programs", meaning="paths of programs as jobs name them (Cmd), separated by commas")
 
 #: Values so far.
@@ -22,19 +22,19 @@ _JOBS: Final = "($(NEGOTIATOR_PE_JOB_ONLY_EXPR:False))"
 _QUEUES: Final = "($(NEGOTIATOR_PE_SCHEDD_ONLY_EXPR:False))"
 _MATCHES: Final = "($(NEGOTIATOR_PE_RESOURCE_EXPR:True))"
 
-#: Of what is not text it is ERROR, and then the job is taken for one of the group.
+#: It is ERROR for a value that is not a string; the job then counts as one of the group.
 _IN_GROUP: Final = 'regexp("^$(1)[.]", TARGET.AccountingGroup ?: "", "i")'
 _WINDOW_STRAIGHT: Final = "(MY.ClockMin >= ($(1)) * 60 && MY.ClockMin < ($(2)) * 60)"
 _WINDOW_NIGHT: Final = "(MY.ClockMin >= ($(1)) * 60 || MY.ClockMin < ($(2)) * 60)"
 _FROM, _TO = (f'$INT(int(absTime("$({number})")))' for number in (1, 2))
-#: Whole licences only: a job that asks for a thousandth of one has not asked.
+#: Whole licences only: a request for a thousandth of one does not count.
 _ASKS: Final = 'regexp("(^|,) *$(1)(:[1-9][0-9]*([.][0-9]*)?)? *(,|$)", MY.ConcurrencyLimits, "i")'
 
 _USERS: Final = "user names, with or without the domain, separated by commas"
 
 
 def _one_of(users: str) -> str:
-    """Whether a job is of one of these users."""
+    """Whether a job belongs to one of these users."""
     return f'stringListIMember(MY.Owner, "{users}") || stringListIMember(MY.User ?: "", "{users}")'
 
 
@@ -50,19 +50,19 @@ TEMPLATES: tuple[Template, ...] = (
 NEGOTIATOR_PE_STARTD_ONLY_EXPR = {_SLOTS} \\
   || (((MY.TotalSlotMemory ?: MY.Memory) < $(1:128) && MY.DynamicSlot =!= True) =?= True)
 """,
-        Argument(name="megabytes", meaning="smallest memory of a slot", default="128", kind=Kind.AMOUNT),
+        Argument(name="megabytes", meaning="smallest memory of a slot", default="128", kind=ArgumentKind.AMOUNT),
     ),
     _policy(
         "Pool_Minimum_Speed",
         "Slow machines take no part in matching; those that were never measured do.",
         f"NEGOTIATOR_PE_STARTD_ONLY_EXPR = {_SLOTS} || ((MY.KFlops < $(1)) =?= True)",
-        Argument(name="kflops", meaning="lowest KFlops of a slot", kind=Kind.AMOUNT),
+        Argument(name="kflops", meaning="lowest KFlops of a slot", kind=ArgumentKind.AMOUNT),
     ),
     _policy(
         "Pool_Maximum_Starts",
         "Jobs that were started so many times get nothing more.",
         f"NEGOTIATOR_PE_JOB_ONLY_EXPR = {_JOBS} || ((MY.NumJobStarts >= $(1:10)) =?= True)",
-        Argument(name="starts", meaning="most starts of a job", default="10", kind=Kind.POSITIVE),
+        Argument(name="starts", meaning="most starts of a job", default="10", kind=ArgumentKind.POSITIVE),
     ),
     _policy(
         "Pool_Maximum_Restarts",
@@ -75,7 +75,9 @@ else
   NEGOTIATOR_PE_JOB_ONLY_EXPR = {_JOBS} || ((MY.NumJobStarts > $(1:10)) =?= True)
 endif
 """,
-        Argument(name="restarts", meaning="most starts of a job after its first", default="10", kind=Kind.POSITIVE),
+        Argument(
+            name="restarts", meaning="most starts of a job after its first", default="10", kind=ArgumentKind.POSITIVE
+        ),
         Argument(name="users", meaning=f"{_USERS}; all users without", default=""),
         rest=True,
     ),
@@ -84,7 +86,9 @@ endif
         "Jobs of an accounting group run only on machines for which a condition is TRUE.",
         f"NEGOTIATOR_PE_RESOURCE_EXPR = {_MATCHES} && (({_IN_GROUP}) =?= False || (($(2+)) =?= True))",
         _GROUP,
-        Argument(name="machines", meaning="condition on the machine, as in KFlops < 500000", kind=Kind.CONDITION),
+        Argument(
+            name="machines", meaning="condition on the machine, as in KFlops < 500000", kind=ArgumentKind.CONDITION
+        ),
         rest=True,
     ),
     _policy(
@@ -94,8 +98,10 @@ endif
 NEGOTIATOR_PE_RESOURCE_EXPR = {_MATCHES} \\
   && ((TARGET.Owner != "$(1)" && (TARGET.User ?: "") != "$(1)") || (($(2+)) =?= True))
 """,
-        Argument(name="user", meaning="user name, with or without the domain", kind=Kind.WORD),
-        Argument(name="machines", meaning="condition on the machine, as in KFlops < 500000", kind=Kind.CONDITION),
+        Argument(name="user", meaning="user name, with or without the domain", kind=ArgumentKind.WORD),
+        Argument(
+            name="machines", meaning="condition on the machine, as in KFlops < 500000", kind=ArgumentKind.CONDITION
+        ),
         rest=True,
     ),
     _policy(
@@ -107,7 +113,9 @@ NEGOTIATOR_PE_RESOURCE_EXPR = {_MATCHES} \\
 """,
         _GROUP,
         Argument(
-            name="machines", meaning='condition on the machine, as in Machine == "y"; True for all', kind=Kind.CONDITION
+            name="machines",
+            meaning='condition on the machine, as in Machine == "y"; True for all',
+            kind=ArgumentKind.CONDITION,
         ),
         _PROGRAMS,
         rest=True,
@@ -123,12 +131,12 @@ else
   NEGOTIATOR_PE_RESOURCE_EXPR = {_MATCHES} && ((($(3+)) =!= True) || {_WINDOW_STRAIGHT})
 endif
 """,
-        Argument(name="begin", meaning="first hour", kind=Kind.HOUR),
-        Argument(name="end", meaning="hour at which it ends; before `begin`: the next day", kind=Kind.HOUR),
+        Argument(name="begin", meaning="first hour", kind=ArgumentKind.HOUR),
+        Argument(name="end", meaning="hour at which it ends; before `begin`: the next day", kind=ArgumentKind.HOUR),
         Argument(
             name="jobs",
             meaning="condition on the job, as in TARGET.RequestMemory > 8192; True for all",
-            kind=Kind.CONDITION,
+            kind=ArgumentKind.CONDITION,
         ),
         rest=True,
     ),
@@ -143,22 +151,22 @@ NEGOTIATOR_PE_RESOURCE_EXPR = {_MATCHES} \\
   && ((($(4+)) =!= True) || time() >= {_FROM} \\
   || time() + (TARGET.AllowedExecuteDuration ?: (TARGET.AllowedJobDuration ?: ($(3)))) <= {_FROM})
 """,
-        Argument(name="since", meaning="first instant, as in 2030-12-24T18:00:00Z", kind=Kind.INSTANT),
-        Argument(name="until", meaning="instant at which it is over", kind=Kind.INSTANT),
+        Argument(name="since", meaning="first instant, as in 2030-12-24T18:00:00Z", kind=ArgumentKind.INSTANT),
+        Argument(name="until", meaning="instant at which it is over", kind=ArgumentKind.INSTANT),
         Argument(
             name="runs",
             meaning="how long a job that says nothing is taken to run, in seconds",
-            kind=Kind.SECONDS,
+            kind=ArgumentKind.SECONDS,
         ),
-        Argument(name="machines", meaning="condition on the machine; True for all", kind=Kind.CONDITION),
+        Argument(name="machines", meaning="condition on the machine; True for all", kind=ArgumentKind.CONDITION),
         rest=True,
     ),
     _policy(
         "Pool_User_Cap",
         "A user never gets more than so much of the pool at once, in all groups and from all queues together.",
         "USER_CEILINGS = $(USER_CEILINGS:) $(1)=$(2)",
-        Argument(name="user", meaning="user name, with or without the domain", kind=Kind.WORD),
-        Argument(name="weight", meaning="weight of slots, which is their number of cores", kind=Kind.AMOUNT),
+        Argument(name="user", meaning="user name, with or without the domain", kind=ArgumentKind.WORD),
+        Argument(name="weight", meaning="weight of slots, which is their number of cores", kind=ArgumentKind.AMOUNT),
     ),
     _policy(
         "Pool_Licences",
@@ -171,8 +179,8 @@ if $(3?)
     || ((stringListMember(MY.Cmd, "$(3+)") =?= True) && (({_ASKS}) =!= True))
 endif
 """,
-        Argument(name="name", meaning="name of the licence, as jobs ask for it", kind=Kind.NAME),
-        Argument(name="count", meaning="number of licences", kind=Kind.AMOUNT),
+        Argument(name="name", meaning="name of the licence, as jobs ask for it", kind=ArgumentKind.NAME),
+        Argument(name="count", meaning="number of licences", kind=ArgumentKind.AMOUNT),
         Argument(name="programs", meaning=_PROGRAMS.meaning, default=""),
         rest=True,
     ),
@@ -183,12 +191,12 @@ endif
 NEGOTIATOR_PE_RESOURCE_EXPR = {_MATCHES} \\
   && (TARGET.$(1:DataSet) =?= UNDEFINED || (stringListIMember(TARGET.$(1:DataSet), MY.$(2:DataSets)) =?= True))
 """,
-        Argument(name="job", meaning="attribute of jobs: the data set", default="DataSet", kind=Kind.NAME),
+        Argument(name="job", meaning="attribute of jobs: the data set", default="DataSet", kind=ArgumentKind.NAME),
         Argument(
             name="machine",
             meaning="attribute of machines (STARTD_ATTRS): a text with data sets, separated by commas",
             default="DataSets",
-            kind=Kind.NAME,
+            kind=ArgumentKind.NAME,
         ),
     ),
     _policy(
@@ -198,12 +206,12 @@ NEGOTIATOR_PE_RESOURCE_EXPR = {_MATCHES} \\
 NEGOTIATOR_PRE_JOB_RANK = ($(NEGOTIATOR_PRE_JOB_RANK)) \\
   + 1.0e12 * (stringListIMember(TARGET.$(1:DataSet), MY.$(2:DataSets)) =?= True)
 """,
-        Argument(name="job", meaning="attribute of jobs: the data set", default="DataSet", kind=Kind.NAME),
+        Argument(name="job", meaning="attribute of jobs: the data set", default="DataSet", kind=ArgumentKind.NAME),
         Argument(
             name="machine",
             meaning="attribute of machines (STARTD_ATTRS): a text with data sets, separated by commas",
             default="DataSets",
-            kind=Kind.NAME,
+            kind=ArgumentKind.NAME,
         ),
     ),
     _policy(

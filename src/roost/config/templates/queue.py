@@ -1,4 +1,4 @@
-"""Features of the queue: maps of users, what they put into jobs, and programs that the schedd runs.
+"""Features of the queue: user maps, attributes set from them, and programs that the schedd runs.
 
 A user map is a file of lines ``* user value``; the function ``userMap("name", user)`` looks a user up in it. The
 templates set a change that jobs go through at submission (JOB_TRANSFORM_…) and a condition that they must then meet
@@ -7,12 +7,12 @@ templates set a change that jobs go through at submission (JOB_TRANSFORM_…) an
 
 from __future__ import annotations
 
-from roost.config.template import Argument, Kind, Template, template
+from roost.config.template import Argument, ArgumentKind, Template, template
 from roost.config.templates.cron import cron
 
 _CONVENTION = "convention"
-_FILE = Argument(name="file", meaning="path of the file of the map", kind=Kind.WORD)
-_MAP = Argument(name="map", meaning="name of the map, the first argument of userMap()", kind=Kind.WORD)
+_FILE = Argument(name="file", meaning="path of the file of the map", kind=ArgumentKind.WORD)
+_MAP = Argument(name="map", meaning="name of the map, the first argument of userMap()", kind=ArgumentKind.WORD)
 
 TEMPLATES: tuple[Template, ...] = (
     template(
@@ -42,8 +42,8 @@ SUBMIT_REQUIREMENT_NAMES = $(SUBMIT_REQUIREMENT_NAMES) Require$(1)
 SUBMIT_REQUIREMENT_Require$(1) = $(1) =!= UNDEFINED
 SUBMIT_REQUIREMENT_Require$(1)_REASON = strcat("no $(1) belongs to ", $(2) ?: "nobody")
 """,
-        Argument(name="attribute", meaning="attribute that is set", kind=Kind.WORD),
-        Argument(name="from", meaning="attribute that is looked up in the map", kind=Kind.WORD),
+        Argument(name="attribute", meaning="attribute that is set", kind=ArgumentKind.WORD),
+        Argument(name="from", meaning="attribute that is looked up in the map", kind=ArgumentKind.WORD),
         _MAP,
         Argument(name="file", meaning="path of the file of the map; empty if the map is defined elsewhere", default=""),
     ),

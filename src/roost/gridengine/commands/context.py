@@ -1,4 +1,4 @@
-"""The context of a job: variables that users note with it by `-ac`, `-dc` and `-sc`, as ``name=value,name,...``.
+"""The context of a job: variables that users attach to it by `-ac`, `-dc` and `-sc`, as ``name=value,name,...``.
 
 Roost keeps them and shows them in `qstat -j`; the job itself does not see them, as in Grid Engine.
 """
@@ -11,14 +11,14 @@ from typing import Final
 from roost.gridengine.commands.errors import BAD_VALUE, Failure
 from roost.gridengine.commands.options import Given
 
-#: Add variables, delete some, and put all others away.
+#: Add variables, delete some, and replace all.
 OPTIONS: Final = ("ac", "dc", "sc")
 #: Longest context, characters.
 LENGTH_MAX: Final = 10_000
 
 
 def changed(context: str, steps: Iterable[Given]) -> str:
-    """A context after some options. Raises Failure."""
+    """A context after applying options. Raises Failure."""
     found = variables(context)
     for each in steps:
         given = variables(each.value)

@@ -1,16 +1,16 @@
-"""How a command ends when it cannot do what was asked: words on standard error, and Grid Engine's exit statuses."""
+"""How a command fails: a message on standard error, and Grid Engine's exit statuses."""
 
 from __future__ import annotations
 
 from typing import Final
 
-#: Exit statuses of Grid Engine 8.1.9, as they were seen.
+#: Exit statuses of Grid Engine 8.1.9, as observed.
 FAILED: Final = 1
 USAGE: Final = 2
 NO_INPUT: Final = 4
 BAD_VALUE: Final = 7
 NO_SCRIPT: Final = 14
-#: there are as many jobs as the cell allows
+#: the cell's limit of jobs is reached
 TOO_MANY_JOBS: Final = 25
 
 
@@ -23,5 +23,5 @@ class Failure(Exception):
 
 
 def rejected(text: str, status: int = FAILED) -> Failure:
-    """A submission that is not taken."""
+    """A rejected submission."""
     return Failure(f"Unable to run job: {text}\nExiting.", status)

@@ -6,7 +6,7 @@ from typing import Final
 
 from roost.gridengine.commands.errors import USAGE, Failure, rejected
 
-#: Signs that Grid Engine refuses, in its order, with its words.
+#: Characters that Grid Engine refuses, in its order, with its names.
 _SIGNS: Final = {
     "@": "At ('@')",
     ":": "Colon (':')",

@@ -1,7 +1,7 @@
-"""Ranges of numbers as the options ``-t`` and ``-pe`` have them, read as Grid Engine 8.1.9 reads them.
+"""Ranges of numbers in the options ``-t`` and ``-pe``, parsed as by Grid Engine 8.1.9.
 
-It takes more than its manual says: any character may stand between two numbers, and a list of ranges is taken for
-``-t`` if all of them together are one range with a step.
+It accepts more than its manual says: any character may separate two numbers, and ``-t`` accepts a list of ranges if
+together they form one range with a step.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _MASK: Final = 2**32 - 1
 
 
 class Numbers(NamedTuple):
-    """From a number to another one, which is counted; None for as many as there are."""
+    """From a number to another one, inclusive; None for no upper bound."""
 
     low: int
     high: int | None
@@ -42,7 +42,7 @@ def task_range(text: str) -> tuple[int, int, int]:
 
 
 def slot_range(text: str) -> str:
-    """The amounts of ``-pe`` as a job's ad has them. Raises Failure."""
+    """The amounts of ``-pe`` in the form of a job's ad. Raises Failure."""
     words = [word for word in text.split(",") if word]
     if not words:
         raise _no_number(text)

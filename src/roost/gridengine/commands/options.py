@@ -1,6 +1,7 @@
-"""Arguments as Grid Engine's commands read them: options are written whole, with one dash, and take a word each.
+"""Arguments as parsed by Grid Engine's commands: options are written in full, with one dash, and arguments are separate
+words.
 
-The first word that is not an option ends the options of `qsub`; for other commands it is one of the things they act on.
+The first word that is not an option ends the options of `qsub`; for other commands it is one of their operands.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from typing import Final, NamedTuple
 
 from roost.gridengine.commands.errors import BAD_VALUE, USAGE, Failure
 
-#: What Grid Engine says of itself first.
+#: The first line of Grid Engine's help.
 VERSION: Final = "SGE 8.1.9"
 
 
@@ -20,10 +21,12 @@ class Option(NamedTuple):
     #: As it is written, without the dash.
     name: str
     help: str
-    #: What it takes, a word an argument.
+    #: Its arguments, one word each.
     takes: str = ""
     #: Why it cannot be used; "" if it can.
     refused: str = ""
+    #: First arguments that are followed by another one.
+    before: tuple[str, ...] = ()
 
 
 class Given(NamedTuple):
@@ -49,6 +52,7 @@ def taken(name: str, arguments: Sequence[str], options: Sequence[Option]) -> tup
         if option is None:
             raise Failure(f'{name}: invalid option argument "{word}"', USAGE)
         end = at + 1 + len(option.takes.split())
+        end += end < len(arguments) and arguments[at + 1] in option.before
         if end > len(arguments):
             raise Failure(f"{name}: {word} option must have argument", USAGE)
         if option.refused:
@@ -59,7 +63,7 @@ def taken(name: str, arguments: Sequence[str], options: Sequence[Option]) -> tup
 
 
 def is_yes(name: str, given: Given) -> bool:
-    """What ``y[es]`` or ``n[o]`` says. Raises Failure."""
+    """The value of ``y[es]`` or ``n[o]``. Raises Failure."""
     word = given.value.lower()
     if word not in ("y", "yes", "n", "no"):
         raise Failure(f'{name}: invalid option argument "-{given.name} {given.value}"', BAD_VALUE)

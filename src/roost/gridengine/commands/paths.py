@@ -1,4 +1,4 @@
-"""Where the streams of a job lead: ``-o``, ``-e``, ``-i`` and ``-S`` with hosts, variables and directories."""
+"""The paths of a job's streams: ``-o``, ``-e``, ``-i`` and ``-S`` with hosts, variables and directories."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from roost.model.path_lists import HostPath, path_list
 _VARIABLE: Final = re.compile(r"\$(HOME|USER|JOB_ID|JOB_NAME|HOSTNAME|TASK_ID)")
 _NULL: Final = "/dev/null"
 _MACHINE: Final = "$$(Machine)"
-#: What the submit language has replaced before an expression is read.
+#: What the submit language replaces before it parses an expression.
 _MACRO: Final = re.compile(r"(\$(?:INT)?\(\w+\))")
 #: Characters that a string within ``$$([ ])`` cannot have as they are.
 _OCTAL: Final = {ord(letter): f"\\{ord(letter):03o}" for letter in '"\\()[]'}
 
 
 class Streams(NamedTuple):
-    """What the paths of one job have in common."""
+    """The common context of the paths of one job."""
 
-    #: Where relative paths begin.
+    #: Base of relative paths.
     directory: str
     home: str
     user: str
     name: str
     is_array: bool
-    #: Variables in the directory are replaced: `-wd` named it.
+    #: Whether variables in the directory are replaced, as with `-wd`.
     expands: bool = False
     #: Whether there is a directory of that path.
     is_directory: Callable[[str], bool] = lambda path: False
@@ -39,24 +39,24 @@ class Streams(NamedTuple):
         return self._expanded(self.directory) if self.expands else escaped(self.directory)
 
     def default(self, letter: str) -> str:
-        """The file that a stream has of its own, ``NAME.oNUMBER`` or ``NAME.oNUMBER.TASK``, as a submit value."""
+        """The default file of a stream, ``NAME.oNUMBER`` or ``NAME.oNUMBER.TASK``, as a submit value."""
         task = ".$INT(task)" if self.is_array else ""
         return f"{escaped(self.name)}.{letter}$(Cluster){task}"
 
     def path(self, given: str | None, letter: str) -> str:
         """The path of an option as the value of a command in a submit description. Raises Failure.
 
-        Of paths that name hosts one is chosen when the job starts there.
+        Among paths for hosts, one is chosen when the job starts.
         """
-        entries = _entries(given) if given else []
-        if not entries:
+        listed = entries(given) if given else []
+        if not listed:
             return f"{self.place}/{self.default(letter)}"
-        paths = [self._path(entry.path, letter) for entry in entries]
+        paths = [self._path(entry.path, letter) for entry in listed]
         if len({*paths}) == 1:
             return paths[0]
         # `path_for`, as an expression that the queue evaluates for the machine; files are absolute.
-        hosts = [(entry.host, path) for entry, path in zip(entries, paths, strict=True) if entry.host]
-        rest = next((path for entry, path in zip(entries, paths, strict=True) if not entry.host), paths[-1])
+        hosts = [(entry.host, path) for entry, path in zip(listed, paths, strict=True) if entry.host]
+        rest = next((path for entry, path in zip(listed, paths, strict=True) if not entry.host), paths[-1])
         chosen = _quoted(rest)
         for host, path in reversed(hosts):
             chosen = f"ifThenElse({_names_machine(host)},{_quoted(path)},{chosen})"
@@ -87,12 +87,12 @@ class Streams(NamedTuple):
 
 
 def escaped(text: str) -> str:
-    """A text in which the submit language finds nothing to expand."""
+    """A text escaped so that the submit language expands nothing in it."""
     return text.replace("$", "$(DOLLAR)")
 
 
 def _names_machine(host: str) -> str:
-    """An expression of the submit language: whether a name means the machine (`is_host`)."""
+    """An expression of the submit language: whether a name matches the machine (`is_host`)."""
     label, dot, _ = host.lower().partition(".")
     if not dot:
         found = re.escape(label)
@@ -102,7 +102,7 @@ def _names_machine(host: str) -> str:
 
 
 def _quoted(path: str) -> str:
-    """A path of the submit language as an expression, without the slash that it begins with."""
+    """A path of the submit language as an expression, without its leading slash."""
     parts = path.removeprefix("/").split(_MACHINE)
     return f"strcat({',TARGET.Machine,'.join(_literal(part) for part in parts)})"
 
@@ -116,11 +116,11 @@ def _literal(text: str) -> str:
 
 def checked(given: str) -> str:
     """A list of ``[host:]path``. Raises Failure."""
-    _entries(given)
+    entries(given)
     return given
 
 
-def _entries(given: str) -> list[HostPath]:
+def entries(given: str) -> list[HostPath]:
     try:
         return path_list(given)
     except ValueError as problem:
@@ -129,9 +129,9 @@ def _entries(given: str) -> list[HostPath]:
 
 def told(given: str) -> str:
     """A list of paths as `qstat -j` prints it: host, file host and path of each."""
-    return ",".join(f"{host or 'NONE'}:NONE:{path}" for host, path in _entries(given))
+    return ",".join(f"{host or 'NONE'}:NONE:{path}" for host, path in entries(given))
 
 
 def shells_told(given: str) -> str:
     """A list of shells as `qstat -j` prints it: host and path of each."""
-    return ",".join(f"{host or 'NONE'}:{path}" for host, path in _entries(given))
+    return ",".join(f"{host or 'NONE'}:{path}" for host, path in entries(given))

@@ -1,6 +1,6 @@
-"""A job of `qsub` as far as the submit language knows it: a description that is read as any other.
+"""The part of a job of `qsub` that the submit language covers: a description that is read like any other.
 
-What only a cell asks of it is put into the plan as attributes by those who have it made.
+The callers add the requests to a cell to the plan as attributes.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
     from roost.gridengine.commands.qsub import Asked
     from roost.schedd.submit import ClusterPlan, SubmitHost
 
-#: What stays as it is, though the machine's values are put in for what looks like it.
+#: Protects `$$(` from substitution of the machine's attributes.
 DOLLARS: Final = "$$(DOLLARDOLLAR)("
-#: Attributes that a description gives, and a job of `qsub` has from it.
+#: Attributes of a job of `qsub` that come from the description.
 OF_DESCRIPTION: Final = (
     "Iwd", "In", "Out", "Err", "JobStatus", "HoldReason", "HoldReasonCode", "HoldReasonSubCode", cell.HELD, cell.TASKS,
     cell.TASK_NUMBER, "TransferIn", "TransferOut", "TransferErr", "JobMaterializeLimit",
 )  # fmt: skip
 
 
-class Site(NamedTuple):
-    """Where a job is submitted, when, and where its streams lead."""
+class SubmitSite(NamedTuple):
+    """Where and when a job is submitted, and the paths of its streams."""
 
     streams: Streams
     submit_host: SubmitHost
@@ -36,11 +36,11 @@ class Site(NamedTuple):
 
 
 def plain(text: str) -> str:
-    """A text in which no value of a machine is put."""
+    """A text protected from substitution of the machine's attributes."""
     return text.replace("$$(", DOLLARS)
 
 
-def describe(asked: Asked, site: Site) -> ClusterPlan:
+def describe(asked: Asked, site: SubmitSite) -> ClusterPlan:
     """The plan of a description: streams, directory, holds, and tasks as processes. Raises Failure."""
     context = SubmitContext(
         host=site.submit_host, now=site.now, owner=site.streams.user, uid_domain="", look_at_files=False
@@ -59,7 +59,7 @@ def describe(asked: Asked, site: Site) -> ClusterPlan:
 
 
 def _description(asked: Asked, streams: Streams) -> str:
-    """The description that the submit language reads."""
+    """The description for the submit language."""
     output = streams.path(asked.texts.get("o"), "o")
     merged = asked.yes.get("j", False)
     lines = {

@@ -1,7 +1,8 @@
-"""What `qsub` is asked for: options of request files, of the script and of the command line, the stronger last.
+"""The requests of a `qsub` command: options of request files, of the script and of the command line, in increasing
+precedence.
 
-Of most options the last one counts. ``-l`` and ``-v`` are put together by name and ``-M`` by address; ``-q`` of a
-stronger place replaces that of a weaker one, and within one place they are put together.
+For most options the last one counts. ``-l`` and ``-v`` are merged by name and ``-M`` by address; ``-q`` of a place with
+higher precedence replaces those of lower ones, and within one place they are merged.
 """
 
 from __future__ import annotations
@@ -11,14 +12,13 @@ from collections.abc import Sequence
 from typing import Final
 
 from roost.base.records import dataclass, field
+from roost.gridengine.commands.binding import WAYS, binding_of
 from roost.gridengine.commands.context import changed
 from roost.gridengine.commands.errors import BAD_VALUE, USAGE, Failure, rejected
 from roost.gridengine.commands.numbers import slot_range, task_range
 from roost.gridengine.commands.options import Given, Option, is_yes
 from roost.model import cell_requests as cell
 from roost.model.cell_reservations import NUMBER_MAX
-
-_NOT_YET: Final = "Roost does not act on it yet; leave it out"
 
 OPTIONS: Final = (
     Option("a", "do not start before this time, [[CC]YY]MMDDhhmm[.SS]", "date_time"),
@@ -52,7 +52,7 @@ OPTIONS: Final = (
     Option("p", "priority, -1023 to 1024; operators may give a positive one", "priority"),
     Option("pe", "parallel environment and slots, n[-[m]]|[-]m,...", "pe_name slot_range"),
     Option("q", "request queues", "wc_queue_list"),
-    Option("R", "y: keep what the job needs for it, so that smaller jobs do not pass it for ever", "y[es]|n[o]"),
+    Option("R", "y: keep what the job needs for it, so that smaller jobs do not pass it forever", "y[es]|n[o]"),
     Option("r", "n: do not start the job a second time if its machine fails", "y[es]|n[o]"),
     Option("S", "the shell that runs the job", "path_list"),
     Option("shell", "n: with -b y, execute the command without a shell", "y[es]|n[o]"),
@@ -69,18 +69,18 @@ OPTIONS: Final = (
     Option("ac", "add variables to the context of the job, which `qstat -j` shows", "context_list"),
     Option("dc", "delete variables from the context of the job", "simple_context_list"),
     Option("sc", "set the context of the job", "context_list"),
-    Option("binding", "processor binding", "binding_instance", _NOT_YET),
+    Option("binding", "cores that the job asks for; shown, and without effect", "binding_instance", before=WAYS),
     Option("verify", "print the job and submit nothing"),
 )  # fmt: skip
 
-#: Options by which a job waits, so that it is not immediate.
+#: Options that make a job wait, and so exclude `-now y`.
 _WAITS: Final = ("h", "a", "hold_jid", "hold_jid_ad", "tc")
-#: Options that take a list with something in it, with what messages call it.
+#: Options that take a non-empty list, with its name in messages.
 _LISTS: Final = {"q": "queue", "masterq": "queue", "M": "mail", "S": "shell", "o": "stdout path", "e": "stderr path",
                  "i": "stdin path"}  # fmt: skip
-#: Options of which Grid Engine tells that a second one counts and not the first.
+#: Options for which Grid Engine warns that a second one overrides the first.
 _ONCE: Final = frozenset(("N", "w", "a", "A", "r", "j", "P", "pe", "R", "now", "b", "h", "shell", "C", "dl"))
-#: Options that take a number from 0 on, with what messages call it.
+#: Options that take a non-negative number, with its name in messages.
 _NUMBERS: Final = {"js": "jobshare", "ot": "override tickets"}
 _NUMBER_MAX: Final = 2**32 - 1
 _MAIL: Final = re.compile(r"[beasn]+\Z")
@@ -88,10 +88,10 @@ _MAIL: Final = re.compile(r"[beasn]+\Z")
 
 @dataclass(slots=True)
 class Asked:
-    """What the options say; a list or a value that was not given is empty or None."""
+    """The parsed options; a list or value that was not given is empty or None."""
 
     flags: set[str] = field(default_factory=set)
-    #: Options of which the last counts, by name.
+    #: Options whose last value counts, by name.
     texts: dict[str, str] = field(default_factory=dict)
     #: Options that say y or n, by name.
     yes: dict[str, bool] = field(default_factory=dict)
@@ -111,10 +111,10 @@ class Asked:
     priority: int = 0
 
     def take(self, options: Sequence[Given]) -> None:
-        """Note the options of one place, which go before those noted so far. Raises Failure."""
+        """Add the options of one place, which take precedence over those added so far. Raises Failure."""
         soft = False
         queues: dict[bool, list[str]] = {}
-        # Those of stronger places come first.
+        # Those with higher precedence come first.
         self.verifiers = [each.value for each in options if each.name == "jsv"] + self.verifiers
         for each in options:
             match each.name:
@@ -161,13 +161,15 @@ class Asked:
                 self.priority = _priority(each.value)
             case "pe":
                 self.texts["pe"] = parallel_request(*each.values)
+            case "binding":
+                self.texts["binding"] = binding_of(" ".join(each.values))
             case _ if each.values:
                 self.texts[each.name] = each.value
             case _:
                 self.flags.add(each.name)
 
     def check(self) -> None:
-        """Raise Failure for options that do not go together."""
+        """Raise Failure for conflicting options."""
         waits = [f"-{name}" for name in _WAITS if name in self.flags or name in self.texts]
         if self.yes.get("now") and waits:
             raise Failure(
@@ -176,14 +178,14 @@ class Asked:
 
 
 def repeated(options: Sequence[Given]) -> list[str]:
-    """Warnings of options of one place of which the last counts."""
+    """Warnings for options repeated in one place."""
     names = [each.name for each in options]
     again = [name for at, name in enumerate(names) if name in _ONCE and name in names[:at]]
     return [f'warning: "-{name}" option has already been set, overriding previous setting' for name in again]
 
 
 def _check(each: Given) -> None:
-    """Raise Failure for a value that an option does not take."""
+    """Raise Failure for an invalid value of an option."""
     name, value = each.name, each.value
     if name in _LISTS and not value.strip(","):
         raise Failure(f'qsub: Wrong {_LISTS[name]} list format "{value}" specified to -{name} option', BAD_VALUE)
@@ -206,7 +208,7 @@ def _check(each: Given) -> None:
 
 
 def _pairs(text: str) -> dict[str, str]:
-    """Names to values; TRUE where there is none. Blanks part requests as commas do. Raises Failure."""
+    """Names to values; TRUE if there is none. Blanks separate requests like commas. Raises Failure."""
     pairs = [word.partition("=") for word in re.split("[, ]+", text) if word]
     if not all(name for name, _, _ in pairs):
         message = f'error: unknown resource ""\nqsub: Wrong resource list format "{text}" specified to -l option'
@@ -224,7 +226,7 @@ def _check_when(text: str) -> None:
 
 
 def parallel_request(environment: str, amounts: str) -> str:
-    """The request for a parallel environment, as a job's ad has it."""
+    """The request for a parallel environment, in the form of a job's ad."""
     from roost.gridengine.pool.requests import slot_ranges
 
     amounts = slot_range(amounts)
@@ -246,12 +248,12 @@ def _priority(text: str) -> int:
 
 
 def requirements_of(*, not_before: int | None) -> str:
-    """When a job may start at all; which host it starts on is the cell's business alone."""
+    """The requirements on the start time of a job; the cell alone decides the host."""
     return f"time() >= {not_before}" if not_before else "true"
 
 
 def requests_of(asked: Asked) -> dict[str, str | int | bool | None]:
-    """What options ask a cell for, and how a job is counted there, as attributes of a job; None for what was not given.
+    """The requests of options to a cell, and how the job is counted there, as attributes of a job; None if not given.
 
     The shell (`-S`) and the time of `-a` depend on where the command is given, and are left out.
     """
@@ -282,6 +284,7 @@ def requests_of(asked: Asked) -> dict[str, str | int | bool | None]:
         cell.PROJECT: texts.get("P"),
         cell.PARALLEL: texts.get("pe"),
         cell.MASTER_QUEUES: texts.get("masterq"),
+        cell.BINDING: texts.get("binding"),
     }
 
 

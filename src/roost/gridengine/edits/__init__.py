@@ -1,13 +1,13 @@
-"""Edits of a cell as `qconf` makes them: an order and its asker in, a new cell and what is printed out.
+"""Edits of a cell as `qconf` makes them: an order and its user in, a new cell and the output out.
 
-`edit` carries out one option. It never raises because of what an order says: what is refused is among the lines, in
-Grid Engine's words, and the cell is then as it was, or has those parts of the order that were taken. Files and editors
-are the command's; a text comes in as text. Rights are looked at here, for they depend on the option and are told where
-Grid Engine tells them: after a text was read, before its references are looked at.
+`edit` carries out one option. It never raises because of the contents of an order: refusals are among the lines, in
+Grid Engine's words, and the cell is then unchanged, or has the accepted parts of the order. The command handles files
+and editors; here a text is just text. Permissions are checked here, because they depend on the option and are reported
+at the same point as in Grid Engine: after a text was read, before its references are checked.
 
-`work` has the order and its result, `said` the words about texts that cannot be read. The other modules have the
+`work` has the order and its result, `said` the messages about texts that cannot be read. The other modules have the
 options: `objects`, `names`, `lists`, `attributes` (with `members`), `quotas`, `trees`, `tables`. `templates` has the
-texts with which an editor begins.
+initial texts of an editor.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from typing import Final
 
 from roost.gridengine.cell import COMPLEXES_FILE, LISTS, SCHEDULER_FILE, SHARE_TREE_FILE, Cell, read_cell, write_cell
 from roost.gridengine.edits import attributes, lists, names, objects, quotas, tables, trees
-from roost.gridengine.edits.work import Asker, Edited, Line, Order, Work
+from roost.gridengine.edits.work import Asker, Edited, Line, QconfOption, Work
 from roost.gridengine.objects.kinds import KINDS
 from roost.gridengine.problems import Refused
 
-__all__ = ["HANDLERS", "Asker", "Edited", "Line", "Order", "edit", "malformed"]
+__all__ = ["HANDLERS", "Asker", "Edited", "Line", "QconfOption", "edit", "malformed"]
 
-Handler = Callable[[Work, Order], None]
-#: Option to what carries it out.
+Handler = Callable[[Work, QconfOption], None]
+#: Option to its handler.
 HANDLERS: Final[dict[str, Handler]] = {
     **{f"A{letters}": objects.add for letters in objects.SPOKEN},
     **{f"M{letters}": objects.modify for letters in objects.SPOKEN},
@@ -51,7 +51,7 @@ HANDLERS: Final[dict[str, Handler]] = {
 }
 
 
-#: Number of words at least and at most, where it is not one; at most none is any number.
+#: Minimum and maximum number of words, if not one; a maximum of None is any number.
 _WORDS: Final[dict[str, tuple[int, int | None]]] = {
     **{f"{letter}{letters}": (0, 0) for letter in "AM" for letters in (*objects.SPOKEN, "c", "sconf", "stree", "rqs")},
     "Mrqs": (0, 1),
@@ -63,8 +63,8 @@ _WORDS: Final[dict[str, tuple[int, int | None]]] = {
 }
 
 
-def malformed(order: Order) -> str:
-    """Why an order is none that can be carried out; "" if it is one."""
+def malformed(order: QconfOption) -> str:
+    """Why an order is malformed; "" if it is not."""
     if order.option not in HANDLERS:
         return f"-{order.option} does not change a cell"
     least, most = _WORDS.get(order.option, (1, 1))
@@ -74,10 +74,10 @@ def malformed(order: Order) -> str:
     return ""
 
 
-def edit(cell: Cell, order: Order, asker: Asker) -> Edited:
+def edit(cell: Cell, order: QconfOption, asker: Asker) -> Edited:
     """Carry out an option that changes a cell.
 
-    A change whose text would not be read as what it is, as with a name that begins with `#`, is refused.
+    A change whose text would not be read back correctly, such as a name that begins with `#`, is refused.
     """
     work = Work(cell, asker)
     work.tried(lambda: HANDLERS[order.option](work, order))
@@ -90,7 +90,7 @@ def edit(cell: Cell, order: Order, asker: Asker) -> Edited:
 
 
 def _unreadable(before: Cell, after: Cell) -> str:
-    """Why the text of a cell is not read as the cell; "" if it is. Only what is another than before is read."""
+    """Why the text of a cell would not be read back as the cell; "" if it would. Only what changed is read."""
     present = write_cell(before)
     changed = {name: text for name, text in write_cell(after).items() if present.get(name) != text}
     try:

@@ -2,9 +2,9 @@
 
 The verb is its first letter: `a` adds members of a list, `d` takes members away, `m` changes members and adds those
 that are missing, `r` replaces the value. A value that is not a list is replaced by all of them. A queue is named with a
-host or host group to change what it has there: ``all.q@node1``, ``all.q@@group``.
+host or host group to change its overrides there: ``all.q@node1``, ``all.q@@group``.
 
-As in Grid Engine, no member is added where one of those that are given is there already.
+As in Grid Engine, no member is added if one of those given exists already.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from roost.gridengine import changes
 from roost.gridengine.edits.members import Edit
 from roost.gridengine.edits.objects import refuse_shares
 from roost.gridengine.edits.said import is_of_value, unread
-from roost.gridengine.edits.work import Order, Stop, Work
+from roost.gridengine.edits.work import QconfOption, Stop, Work
 from roost.gridengine.objects import kinds
 from roost.gridengine.objects.complex import by_any_name
 from roost.gridengine.objects.pairs import HOST_PAIRS, Pair
@@ -29,7 +29,7 @@ from roost.gridengine.objects.rows import Row
 from roost.gridengine.objects.text import Entry, entries, logical_lines, value_of
 from roost.gridengine.problems import Refused
 
-#: Objects by the words of these options.
+#: Objects by their names in these options.
 OBJECTS: Final = {
     "queue": kinds.QUEUE,
     "exechost": kinds.HOST,
@@ -44,14 +44,14 @@ OBJECTS: Final = {
 }
 #: Commands that may be NONE in a file, but not here.
 _COMMANDS: Final = frozenset(("start_proc_args", "stop_proc_args"))
-#: Attributes that are called otherwise where their members are told.
+#: Attributes with another name in messages about their members.
 _CALLED: Final = {"entries": "user_lists"}
 #: The kind, an attribute and its value.
 _BEFORE_OBJECTS: Final = 3
 _PURGED_ALL: Final = "*"
 
 
-def change(work: Work, order: Order) -> None:
+def change(work: Work, order: QconfOption) -> None:
     """Change attributes; the words are the kind, with -?attr the attribute and its value, and the objects."""
     word, *rest = order.words
     kind = OBJECTS.get(word)
@@ -83,7 +83,7 @@ def change(work: Work, order: Order) -> None:
 
 
 def _at_once(work: Work, step: Callable[[], None]) -> None:
-    """Do something; what was said of members before it is refused is no longer true."""
+    """Carry out a step; if it is refused, messages about members are dropped, since they no longer apply."""
     said = len(work.lines)
     try:
         step()
@@ -93,13 +93,13 @@ def _at_once(work: Work, step: Callable[[], None]) -> None:
 
 
 def incomplete(option: str, words: Sequence[str]) -> tuple[str, ...]:
-    """What `qconf` says of an option without a file whose objects are missing: it looks at the value first."""
+    """The message of `qconf` for an option without a file whose objects are missing: it checks the value first."""
     kind = OBJECTS.get(words[0])
     if kind is None:
         return (f'Modification of object "{words[0]}" not supported',)
     if len(words) < _BEFORE_OBJECTS:
         return ()
-    order = Order(option=option, words=tuple(words))
+    order = QconfOption(option=option, words=tuple(words))
     try:
         if kind is not kinds.QUOTA_SET:
             _Reader(kind, order, from_file=False).value(Entry(words[1], words[2], _span(order)))
@@ -108,13 +108,13 @@ def incomplete(option: str, words: Sequence[str]) -> tuple[str, ...]:
     return ("qconf: missing object list",)
 
 
-def _span(order: Order) -> Any:
+def _span(order: QconfOption) -> Any:
     from roost.base.diagnostics import Span
 
     return Span(order.file or "value", 1)
 
 
-def _from_file(kind: kinds.Kind, order: Order) -> dict[str, Entry]:
+def _from_file(kind: kinds.ObjectKind, order: QconfOption) -> dict[str, Entry]:
     bad = [f'error: invalid option argument "{order.file}"', "Usage: qconf -help"]
     try:
         given = {entry.name: entry for entry in entries(logical_lines(order.text, order.file))}
@@ -126,11 +126,11 @@ def _from_file(kind: kinds.Kind, order: Order) -> dict[str, Entry]:
 
 
 class _Value:
-    """What is given for an attribute: a value, and with a queue those of hosts and groups."""
+    """The given value of an attribute, and for a queue those of hosts and groups."""
 
     def __init__(self, row: Row, default: Any, domains: Mapping[str, Any]) -> None:
         self.row = row
-        #: None where only domains are given.
+        #: None if only domains are given.
         self.default = default
         self.domains = domains
 
@@ -141,9 +141,9 @@ def valued(text: str) -> str:
 
 
 class _Reader:
-    """Reads the values that are given."""
+    """Reads the given values."""
 
-    def __init__(self, kind: kinds.Kind, order: Order, *, from_file: bool) -> None:
+    def __init__(self, kind: kinds.ObjectKind, order: QconfOption, *, from_file: bool) -> None:
         self._kind = kind
         self._file = order.file
         self._from_file = from_file
@@ -152,7 +152,7 @@ class _Reader:
         self._rows = {row.name: row for row in rows if not row.reported}
 
     def value(self, entry: Entry) -> _Value:
-        """The value of an attribute; raise Stop with what `qconf` says of it."""
+        """The value of an attribute; raise Stop with the message of `qconf`."""
         row = self._rows.get(entry.name)
         if entry.name == (self._kind.key or "name"):
             raise Stop(f"qconf: cannot change {entry.name}")
@@ -172,13 +172,13 @@ class _Reader:
             raise self.refused(refused, entry) from None
 
     def _paired(self, row: Row, entry: Entry) -> str:
-        """The text of a value; names of what is to be deleted need no values."""
+        """The text of a value; names to delete need no values."""
         if not self._deletes or row.type is not HOST_PAIRS:
             return entry.text
         return valued(entry.text)
 
     def refused(self, refused: Refused, entry: Entry) -> Stop:
-        """What `qconf` says of a value that it does not take."""
+        """The message of `qconf` for a value that it refuses."""
         queue = self._kind is kinds.QUEUE
         if self._from_file:
             lines = unread(refused, self._file, queue=queue)
@@ -191,15 +191,15 @@ class _Reader:
         if message.startswith("unknown specifier"):
             return Stop(self.unknown(entry).lines[0], *lines[1:-1])
         whole = kinds.whole_message(message, self._rows[entry.name], self._kind.word, "", entry.text)
-        # There is no file that the last line could name.
+        # There is no file for the last line to name.
         return Stop(*(lines[:-1] or [whole]))
 
     def plain(self, refused: Refused) -> Stop:
-        """What `qconf` says of a part of a quota set."""
+        """The message of `qconf` for a part of a quota set."""
         return Stop(refused.problems[0].message)
 
     def unknown(self, entry: Entry) -> Stop:
-        """What `qconf` says of an attribute that the kind does not have."""
+        """The message of `qconf` for an attribute that the kind does not have."""
         if self._from_file:
             message = f'error: unknown attribute name "{entry.name}"'
             return Stop(message, f'error: error reading file: "{self._file}"', *self._bad_option())
@@ -251,8 +251,8 @@ def _object(edit: Edit, name: str, values: Mapping[str, _Value]) -> None:
     _put(edit, _checked(edit.kind, records.replace(present, **merged)))
 
 
-def _checked(kind: kinds.Kind, one: Any) -> Any:
-    """An object as it is read from its own text, which is checked as a whole."""
+def _checked(kind: kinds.ObjectKind, one: Any) -> Any:
+    """An object read back from its own text, which checks it as a whole."""
     try:
         return kind.parse(kind.show(one), one.name)
     except Refused as refused:
@@ -270,7 +270,7 @@ def _queue(edit: Edit, name: str, values: Mapping[str, _Value]) -> None:
         {key: dict(v) for key, v in present.overrides.items()},
     )
     for attribute, each in values.items():
-        # Grid Engine deletes from a queue what has the very name that is given.
+        # Grid Engine deletes from a queue the member with exactly the given name.
         given = each.default if edit.verb == "d" else _resolved(edit, each.default)
         if each.row is HOSTS:
             hosts = hosts if domain else edit.merged(attribute, given, hosts, queue_name)
@@ -294,8 +294,8 @@ def _queue(edit: Edit, name: str, values: Mapping[str, _Value]) -> None:
     _put(edit, after)
 
 
-def purge(work: Work, order: Order) -> None:
-    """``-purge queue attributes queue@domain``: what a queue has for a host or host group goes."""
+def purge(work: Work, order: QconfOption) -> None:
+    """``-purge queue attributes queue@domain``: removes the overrides of a queue for a host or host group."""
     word, attributes, *names = order.words
     if word != "queue":
         raise Stop(f'error: Modification of object "{word}" not supported')
@@ -342,7 +342,7 @@ def _quota_set(edit: Edit, name: str, given: Mapping[str, Entry], reader: _Reade
 
 
 def _parsed(present: QuotaSet, reader: _Reader, entry: Entry, line: str) -> QuotaSet:
-    """A set with one line that is read anew."""
+    """A set after one changed line is parsed again."""
     shown = {"description": f"description {present.description}", "enabled": f"enabled {present.enabled}"}
     shown[entry.name] = line
     text = "\n".join(["{", f"name {present.name}", *shown.values(), "limit to slots=1", "}", ""])
@@ -369,8 +369,8 @@ def _limited(edit: Edit, present: QuotaSet, reader: _Reader, entry: Entry, rule_
     return records.replace(present, rules=(*present.rules[: at - 1], changed, *present.rules[at:]))
 
 
-#: What carries out each of the options.
-HANDLERS: Final[dict[str, Callable[[Work, Order], None]]] = {
+#: The handlers of the options.
+HANDLERS: Final[dict[str, Callable[[Work, QconfOption], None]]] = {
     **{f"{verb}attr": change for verb in "admrADMR"},
     "purge": purge,
 }

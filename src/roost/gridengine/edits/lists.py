@@ -6,13 +6,13 @@ from functools import partial
 
 from roost.base import records
 from roost.gridengine import changes
-from roost.gridengine.edits.work import Order, Stop, Work
+from roost.gridengine.edits.work import QconfOption, Stop, Work
 from roost.gridengine.objects.people import DEFAULT_DEPARTMENT, UserList
 from roost.gridengine.objects.values import bad_name
 
 
-def add_users(work: Work, order: Order) -> None:
-    """``-au users lists``: lists that do not exist are made."""
+def add_users(work: Work, order: QconfOption) -> None:
+    """``-au users lists``: missing lists are created."""
     users, lists = (text.replace(",", " ").split() for text in order.words)
     for name in lists:
         work.each(users, partial(_add, work, name))
@@ -32,7 +32,7 @@ def _add(work: Work, name: str, user: str) -> None:
     work.say(f'added "{user}" to access list "{name}"')
 
 
-def delete_users(work: Work, order: Order) -> None:
+def delete_users(work: Work, order: QconfOption) -> None:
     """``-du users lists``."""
     users, lists = (text.replace(",", " ").split() for text in order.words)
     for name in lists:

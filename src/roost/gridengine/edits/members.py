@@ -1,4 +1,4 @@
-"""What an attribute is after members were added to its list, changed in it or taken out, and what is said of them."""
+"""The value of an attribute after members of its list were added, changed or removed, and the messages about them."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ _FLAGS: Final = ("qtype", "type")
 class Edit:
     """One of these options, for one kind of objects."""
 
-    def __init__(self, work: Work, verb: str, word: str, kind: kinds.Kind) -> None:
+    def __init__(self, work: Work, verb: str, word: str, kind: kinds.ObjectKind) -> None:
         self.work = work
         self.verb = verb
         #: The kind, as the option names it.
         self.word = word
         self.kind = kind
-        #: Something was added, changed or taken away.
+        #: Whether something was added, changed or removed.
         self.changed = False
 
     def merged(self, row: str, given: Any, present: Any, of: str) -> Any:
-        """The value after the edit; `of` is whose it is in messages."""
+        """The value after the edit; `of` is the name of its object in messages."""
         if self.verb == "r" or not isinstance(given, tuple) or row in _FLAGS:
             self.changed = True
             return given

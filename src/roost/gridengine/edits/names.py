@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from roost.gridengine import changes
-from roost.gridengine.edits.work import Order, Stop, Work
+from roost.gridengine.edits.work import QconfOption, Stop, Work
 
 
 class _Names(NamedTuple):
     field: str
-    #: The list, as it is called when something is removed.
+    #: The name of the list in messages about removal.
     where: str
-    #: What one is called where it exists already.
+    #: The name of a member in messages about duplicates.
     called: str
 
 
@@ -27,7 +27,7 @@ def _split(text: str) -> list[str]:
     return text.replace(",", " ").split()
 
 
-def users(work: Work, order: Order) -> None:
+def users(work: Work, order: QconfOption) -> None:
     """``-am``, ``-dm``, ``-ao``, ``-do``."""
     names = _USERS[order.option[1]]
     step = _add_user if order.option[0] == "a" else _drop_user
@@ -54,7 +54,7 @@ def _drop_user(work: Work, names: _Names, name: str) -> None:
     work.done("removed", name, names.where)
 
 
-def hosts(work: Work, order: Order) -> None:
+def hosts(work: Work, order: QconfOption) -> None:
     """``-ah``, ``-dh``, ``-as``, ``-ds``."""
     names = _HOSTS[order.option[1]]
     step = _add_host if order.option[0] == "a" else _drop_host

@@ -1,4 +1,4 @@
-"""``-A…``, ``-M…`` and ``-d…`` of objects that have a name and a text of their own."""
+"""``-A…``, ``-M…`` and ``-d…`` of named objects with their own text."""
 
 from __future__ import annotations
 
@@ -9,36 +9,36 @@ from typing import Any, Final
 from roost.base import records
 from roost.gridengine import changes
 from roost.gridengine.edits.said import unread
-from roost.gridengine.edits.work import Order, Stop, Work
+from roost.gridengine.edits.work import QconfOption, Stop, Work
 from roost.gridengine.objects import kinds
 from roost.gridengine.objects.people import UserList
-from roost.gridengine.problems import Code, Refused
+from roost.gridengine.problems import ProblemCode, Refused
 
 
 @records.dataclass(frozen=True, slots=True, kw_only=True)
 class Spoken:
-    """How `qconf` speaks of a kind of objects."""
+    """The messages of `qconf` for a kind of objects."""
 
-    kind: kinds.Kind
+    kind: kinds.ObjectKind
     #: Its last line about a file that it cannot read; "" for none.
     closing: str = "error reading in file"
     #: The same about the text from the editor.
     closing_edited: str = "error reading in file"
-    #: Operators may change it too, but not in the editor.
+    #: Whether operators may change it, too, but not in the editor.
     operator: bool = False
-    #: The list that it is removed from, where that is called otherwise.
+    #: The name of its list in messages about removal, if different.
     removed_from: str = ""
-    #: Several may be deleted, separated by commas.
+    #: Whether several may be deleted, separated by commas.
     several: bool = False
-    #: What is said of an object that is to be changed and does not exist; "" for the master's words.
+    #: The message for changing an object that does not exist; "" for the master's message.
     unknown: str = ""
-    #: What it says is done is printed on standard output.
+    #: Whether success is reported on standard output.
     out: bool = False
-    #: `qconf` itself checks the values.
+    #: Whether `qconf` itself checks the values.
     checks: bool = False
 
 
-#: What stands behind -A, -M, -d and, for an editor, -a and -m.
+#: The letters that follow -A, -M, -d and, for an editor, -a and -m.
 SPOKEN: Final = {
     "q": Spoken(kind=kinds.QUEUE, closing=""),
     "hgrp": Spoken(kind=kinds.HOST_GROUP, closing="", removed_from="host group entry"),
@@ -54,28 +54,28 @@ SPOKEN: Final = {
     "user": Spoken(kind=kinds.USER, closing_edited="cant read user", several=True,
                    unknown="{} is not known as a user", out=True),
 }  # fmt: skip
-#: The option that deletes, where it is called otherwise.
+#: The option that deletes, if its name differs.
 DELETED_BY: Final = {"u": "dul"}
 
 
-def read(spoken: Spoken, order: Order, modify: bool) -> Any:
-    """The object of a text; raise Stop with what `qconf` says of the text."""
+def read(spoken: Spoken, order: QconfOption, modify: bool) -> Any:
+    """The object of a text; raise Stop with the message of `qconf` about the text."""
     try:
         return spoken.kind.parse(order.text, order.file)
     except Refused as refused:
-        is_name = refused.problems[0].code is Code.BAD_NAME and not spoken.checks
+        is_name = refused.problems[0].code is ProblemCode.BAD_NAME and not spoken.checks
         if words := _absent(spoken, order, modify) if is_name else "":
             raise Stop(words) from None
         raise Stop(*_unread(spoken, refused, order, modify), status=_status(spoken, refused, order)) from None
 
 
-def _name_in(spoken: Spoken, order: Order) -> str:
+def _name_in(spoken: Spoken, order: QconfOption) -> str:
     found = re.search(rf"^{spoken.kind.key}[ \t]+(.*\S)", order.text, re.MULTILINE)
     return found[1] if found else ""
 
 
-def _absent(spoken: Spoken, order: Order, modify: bool) -> str:
-    """What is said of a name that nothing can have, where Grid Engine looks for the object first; "" if it does not."""
+def _absent(spoken: Spoken, order: QconfOption, modify: bool) -> str:
+    """The message for an impossible name, if Grid Engine looks up the object first; "" if it does not."""
     name = _name_in(spoken, order)
     if spoken.kind is kinds.HOST:
         return f'can\'t resolve hostname "{name}"'
@@ -84,21 +84,21 @@ def _absent(spoken: Spoken, order: Order, modify: bool) -> str:
     return spoken.unknown.format(name) or f'denied: {spoken.kind.list_word} "{name}" does not exist'
 
 
-def _status(spoken: Spoken, refused: Refused, order: Order) -> int:
+def _status(spoken: Spoken, refused: Refused, order: QconfOption) -> int:
     # Grid Engine ends with 0 after a file with a host group that it cannot read.
     return 0 if spoken.kind is kinds.HOST_GROUP and not order.edited and unread(refused, order.file) else 1
 
 
-def _unread(spoken: Spoken, refused: Refused, order: Order, modify: bool) -> Iterator[str]:
+def _unread(spoken: Spoken, refused: Refused, order: QconfOption, modify: bool) -> Iterator[str]:
     problem = refused.problems[0]
     lines = unread(refused, order.file, queue=spoken.kind is kinds.QUEUE)
     if not order.text.strip():
         lines = [f'error: error reading file: "{order.file}"']
     if not lines and spoken.checks and not problem.message.startswith('Invalid "when"'):
         lines = [f"error: {problem.message}"]
-        if spoken.kind is kinds.CHECKPOINT and problem.code is Code.BAD_VALUE:
+        if spoken.kind is kinds.CHECKPOINT and problem.code is ProblemCode.BAD_VALUE:
             lines *= 2
-        if problem.code is Code.BAD_NAME and spoken.kind is kinds.ENVIRONMENT:
+        if problem.code is ProblemCode.BAD_NAME and spoken.kind is kinds.ENVIRONMENT:
             lines.append(f'error: Invalid character in pe name of pe "{_name_in(spoken, order)}"')
     if not lines:
         yield problem.message
@@ -111,7 +111,7 @@ def _unread(spoken: Spoken, refused: Refused, order: Order, modify: bool) -> Ite
         yield closing.format(order.file)
 
 
-def add(work: Work, order: Order) -> None:
+def add(work: Work, order: QconfOption) -> None:
     """``-A…``."""
     spoken = SPOKEN[order.option[1:]]
     one = read(spoken, order, modify=False)
@@ -123,19 +123,19 @@ def add(work: Work, order: Order) -> None:
         work.done("added", one.name, spoken.kind.list_word, out=spoken.out)
 
 
-def modify(work: Work, order: Order) -> None:
+def modify(work: Work, order: QconfOption) -> None:
     """``-M…``."""
     spoken = SPOKEN[order.option[1:]]
     try:
         _modify(work, order, spoken)
     except Stop as stop:
         if spoken.kind is kinds.USER_LIST and order.edited and not stop.denied:
-            # Grid Engine ends with 0 whatever became of it.
+            # Grid Engine exits with 0 whatever the result.
             raise Stop(*stop.lines, status=0) from None
         raise
 
 
-def _modify(work: Work, order: Order, spoken: Spoken) -> None:
+def _modify(work: Work, order: QconfOption, spoken: Spoken) -> None:
     present = work.cell.objects(spoken.kind)
     try:
         one = read(spoken, order, modify=True)
@@ -155,14 +155,14 @@ def _modify(work: Work, order: Order, spoken: Spoken) -> None:
 
 
 def refuse_shares(one: kinds.Named) -> None:
-    """Raise Stop for an access list that is to have shares or tickets as departments have."""
+    """Raise Stop for shares or tickets of an access list, which only departments have."""
     if isinstance(one, UserList) and not one.is_department:
         for attribute in ("oticket", "fshare"):
             if getattr(one, attribute):
                 raise Stop(f'not allowed to set "{attribute}" for ACL lists')
 
 
-def delete(work: Work, order: Order) -> None:
+def delete(work: Work, order: QconfOption) -> None:
     """``-d…``."""
     letters = "u" if order.option == "dul" else order.option[1:]
     spoken = SPOKEN[letters]

@@ -7,7 +7,7 @@ from functools import partial
 
 from roost.gridengine import changes
 from roost.gridengine.edits.said import placed
-from roost.gridengine.edits.work import Order, Stop, Work
+from roost.gridengine.edits.work import QconfOption, Stop, Work
 from roost.gridengine.objects import kinds
 from roost.gridengine.objects.quota import QuotaSet, parse_quota_sets
 from roost.gridengine.problems import Refused
@@ -15,7 +15,7 @@ from roost.gridengine.problems import Refused
 _LIST = "resource quota set"
 
 
-def _parsed(order: Order) -> tuple[QuotaSet, ...]:
+def _parsed(order: QconfOption) -> tuple[QuotaSet, ...]:
     try:
         return parse_quota_sets(order.text, order.file)
     except Refused as refused:
@@ -23,7 +23,7 @@ def _parsed(order: Order) -> tuple[QuotaSet, ...]:
         raise Stop(placed(refused.problems[0]), *(["error reading in file"] if all_of_them else [])) from None
 
 
-def add(work: Work, order: Order) -> None:
+def add(work: Work, order: QconfOption) -> None:
     """``-Arqs``."""
     found = _parsed(order)
     if not found:
@@ -38,8 +38,8 @@ def _put(work: Work, one: QuotaSet, verb: str, *, new: bool, out: bool = False) 
     work.done(verb, one.name, _LIST, out=out)
 
 
-def modify(work: Work, order: Order) -> None:
-    """``-Mrqs``: those sets that are named; without a name, all of the cell."""
+def modify(work: Work, order: QconfOption) -> None:
+    """``-Mrqs``: the named sets; without a name, all of the cell."""
     found = {one.name: one for one in _parsed(order)}
     if not found:
         return
@@ -67,12 +67,12 @@ def _replace_all(work: Work, wanted: Iterable[QuotaSet]) -> None:
         for one in wanted:
             _put(work, one, "added", new=True)
     except Stop:
-        # One set that is wrong leaves all as they were.
+        # One wrong set leaves all unchanged.
         work.cell, work.lines[:] = cell, lines
         raise
 
 
-def delete(work: Work, order: Order) -> None:
+def delete(work: Work, order: QconfOption) -> None:
     """``-drqs``."""
     names = [name for name in order.words[0].split(",") if name]
     work.each(names, lambda name: _delete(work, name))

@@ -1,7 +1,7 @@
-"""The lines that `qconf` prints about a text that it does not take.
+"""The lines that `qconf` prints about a text that it refuses.
 
-`qconf` itself looks at the form of a text, and says ``error:``, the file, and that it could not be read; what the
-master refuses is said without these words. It stops at the first thing that is wrong.
+`qconf` itself checks the form of a text, and prints ``error:``, the file, and that it could not be read; refusals by
+the master do not have that. It stops at the first mistake.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 from typing import Final
 
 from roost.base.diagnostics import Diagnostic
-from roost.gridengine.problems import Code, Refused
+from roost.gridengine.problems import ProblemCode, Refused
 
 #: Messages about the form of a value.
 _VALUE: Final = re.compile(
@@ -20,8 +20,8 @@ _VALUE: Final = re.compile(
 _LINE: Final = re.compile(
     r"Value for |All list elements|'=' has to|The last character|There is an extra comma|values in the attribute|\" \""
 )
-_FORM: Final = (Code.UNKNOWN_ATTRIBUTE, Code.REPEATED_ATTRIBUTE)
-#: Where a message names the line.
+_FORM: Final = (ProblemCode.UNKNOWN_ATTRIBUTE, ProblemCode.REPEATED_ATTRIBUTE)
+#: Places of the line number in messages.
 _PLACES: Final = (
     ("values in the attribute value list should", "values in the attribute value list in line {} should"),
     ("each value in the attribute value list should", "each value in the attribute value list in line {} should"),
@@ -31,7 +31,7 @@ _PLACES: Final = (
 
 
 def placed(problem: Diagnostic) -> str:
-    """The message with the number of its line, where Grid Engine gives it."""
+    """The message with its line number, if Grid Engine prints it."""
     for words, with_line in _PLACES:
         if words in problem.message:
             return problem.message.replace(words, with_line.format(problem.span.line))
@@ -39,7 +39,7 @@ def placed(problem: Diagnostic) -> str:
 
 
 def is_of_value(message: str) -> bool:
-    """Whether a message says that a text is not a value of its type."""
+    """Whether a message is about an invalid value of a type."""
     return bool(_VALUE.match(message))
 
 
@@ -50,10 +50,10 @@ def quoted_in(message: str) -> str:
 
 
 def unread(refused: Refused, file: str, *, queue: bool = False, prefix: str = "error: ") -> list[str]:
-    """What `qconf` says of a text, without its last line; what the master says of it has no last line."""
+    """The message of `qconf` about a text, without its last line; the master's messages have no last line."""
     problem = refused.problems[0]
     message = placed(problem)
-    if problem.code is Code.MISSING_ATTRIBUTE:
+    if problem.code is ProblemCode.MISSING_ATTRIBUTE:
         return [f"{prefix}{message}"]
     if not (is_of_value(message) or _LINE.match(message) or problem.code in _FORM):
         return []

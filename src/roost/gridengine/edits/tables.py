@@ -1,4 +1,5 @@
-"""What a cell has once: complexes, the scheduler's configuration; and the configurations of the cell and its hosts."""
+"""The single objects of a cell: complexes and the scheduler's configuration; and the configurations of the cell and its
+hosts."""
 
 from __future__ import annotations
 
@@ -8,15 +9,15 @@ from roost.gridengine import changes
 from roost.gridengine.cell import COMPLEXES_FILE, SCHEDULER_FILE, parse_scheduler
 from roost.gridengine.changes import complex_refusals
 from roost.gridengine.edits.said import placed, unread
-from roost.gridengine.edits.work import Order, Stop, Work
+from roost.gridengine.edits.work import QconfOption, Stop, Work
 from roost.gridengine.objects import kinds
 from roost.gridengine.objects.complex import Complex, parse_complexes
 from roost.gridengine.objects.configuration import GLOBAL, Configuration
 from roost.gridengine.objects.text import logical_lines
-from roost.gridengine.problems import Code, Refused
+from roost.gridengine.problems import ProblemCode, Refused
 
 
-def complexes(work: Work, order: Order) -> None:
+def complexes(work: Work, order: QconfOption) -> None:
     """``-Mc``."""
     present = work.cell.complexes
     wanted = {one.name: one for one in _parsed(order)}
@@ -24,7 +25,7 @@ def complexes(work: Work, order: Order) -> None:
     if not changed:
         work.say("Complex attribute configuration has not been changed")
         return
-    # Grid Engine refuses those that go, those that change and those that come, each by a line.
+    # Grid Engine refuses removed, changed and added ones, with one line each.
     work.each({(name in present, name in wanted): name for name in changed}.values(), lambda name: work.needs())
     if work.denied:
         return
@@ -43,7 +44,7 @@ def complexes(work: Work, order: Order) -> None:
     _tell(work, present, dict(sorted(kept.items(), key=lambda item: order_of.get(item[0], 0))))
 
 
-def _parsed(order: Order) -> tuple[Complex, ...]:
+def _parsed(order: QconfOption) -> tuple[Complex, ...]:
     try:
         found = parse_complexes(order.text, order.file or COMPLEXES_FILE)
     except Refused as refused:
@@ -57,7 +58,7 @@ def _parsed(order: Order) -> tuple[Complex, ...]:
     return found
 
 
-def _closing(order: Order) -> str:
+def _closing(order: QconfOption) -> str:
     return "error reading in file" if order.edited else f'Complex attribute file "{order.file}" is not correct'
 
 
@@ -72,7 +73,7 @@ def _tell(work: Work, before: Mapping[str, Complex], after: Mapping[str, Complex
             work.done("added", name, "complex entry")
 
 
-def scheduler(work: Work, order: Order) -> None:
+def scheduler(work: Work, order: QconfOption) -> None:
     """``-Msconf``."""
     try:
         found = parse_scheduler(order.text, order.file or SCHEDULER_FILE)
@@ -85,7 +86,7 @@ def scheduler(work: Work, order: Order) -> None:
     work.say("changed scheduler configuration")
 
 
-def add_configuration(work: Work, order: Order) -> None:
+def add_configuration(work: Work, order: QconfOption) -> None:
     """``-Aconf`` of one host: the word is its name."""
     name = _host(work, order.words[0], () if order.edited else ('can\'t resolve hostname "{}"',))
     if name in work.cell.configurations:
@@ -93,7 +94,7 @@ def add_configuration(work: Work, order: Order) -> None:
     _put(work, order, name, "added")
 
 
-def modify_configuration(work: Work, order: Order) -> None:
+def modify_configuration(work: Work, order: QconfOption) -> None:
     """``-Mconf`` of one host, or of the cell."""
     name = _host(work, order.words[0], ("configuration {} does not exist",))
     if name not in work.cell.configurations:
@@ -109,7 +110,7 @@ def _host(work: Work, word: str, more: Iterable[str]) -> str:
     return name
 
 
-def _put(work: Work, order: Order, name: str, verb: str) -> None:
+def _put(work: Work, order: QconfOption, name: str, verb: str) -> None:
     text = "".join(line for line in order.text.splitlines(keepends=True) if not line.startswith("#"))
     try:
         found: Configuration = kinds.CONFIGURATION.parse(text, name)
@@ -120,15 +121,15 @@ def _put(work: Work, order: Order, name: str, verb: str) -> None:
     work.done(verb, name, "configuration")
 
 
-def _unread(refused: Refused, order: Order) -> list[str]:
+def _unread(refused: Refused, order: QconfOption) -> list[str]:
     problem = refused.problems[0]
-    if problem.code is Code.SYNTAX:
+    if problem.code is ProblemCode.SYNTAX:
         last = "error reading temp file" if order.edited else f"error reading configuration from file {order.file}"
         return [f'error: error reading file: "{order.file}"', last]
     return [problem.message]
 
 
-def drop_configurations(work: Work, order: Order) -> None:
+def drop_configurations(work: Work, order: QconfOption) -> None:
     """``-dconf``."""
     names = [name if name == GLOBAL else name.lower() for name in order.words[0].split(",") if name]
     work.each(names, lambda name: _drop(work, name))
@@ -142,7 +143,7 @@ def _drop(work: Work, name: str) -> None:
         raise Stop(f'can\'t resolve hostname "{name}"', f"{refused}: configuration does not exist")
     work.needs(status=0)
     if name not in work.cell.configurations:
-        # Grid Engine says that it has removed it.
+        # Grid Engine reports that it has removed it.
         raise Stop(f"{refused}: configuration does not exist")
     work.take(lambda: changes.remove(work.cell, kinds.CONFIGURATION, name))
     work.done("removed", name, "configuration")

@@ -1,4 +1,4 @@
-"""The texts with which the editor of `qconf -a…` begins."""
+"""The initial texts of the editor of `qconf -a…`."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ _OBJECTS: Final[dict[str, kinds.Named]] = {
 
 
 def without_reports(text: str) -> str:
-    """The text of a host without what it reports, which is not edited."""
+    """The text of a host without its reported values, which are not edited."""
     lines = text.splitlines(keepends=True)
     return "".join(line for line in lines if line.split(None, 1)[0] not in _REPORTED)
 
 
 def template(letters: str, name: str = "") -> str:
-    """The text of a new object; `letters` stand behind -a."""
+    """The text of a new object; `letters` are those after -a."""
     if letters == "conf":
         return f"#{name}:\n"
     if letters == "stree":

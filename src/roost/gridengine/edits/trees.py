@@ -1,6 +1,6 @@
-"""The share tree: as a whole, and node by node.
+"""Edits of the share tree, as a whole and by node.
 
-A node is named by the names on the way to it, as ``/projects/alice``; ``/`` is the root.
+A node is named by its path, as ``/projects/alice``; ``/`` is the root.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from roost.base import records
 from roost.gridengine import changes
 from roost.gridengine.cell import SHARE_TREE_FILE, Cell
 from roost.gridengine.edits.said import unread
-from roost.gridengine.edits.work import Order, Stop, Work
+from roost.gridengine.edits.work import QconfOption, Stop, Work
 from roost.gridengine.objects.share_tree import ShareNode, parse_share_tree
 from roost.gridengine.problems import Refused
 
@@ -21,7 +21,7 @@ _NO_CHANGE: Final = "no modifications to sharetree"
 _CHANGED: Final = "modified sharetree"
 
 
-def put(work: Work, order: Order) -> None:
+def put(work: Work, order: QconfOption) -> None:
     """``-Astree`` and ``-Mstree``."""
     try:
         root = parse_share_tree(order.text, order.file or SHARE_TREE_FILE)
@@ -30,14 +30,14 @@ def put(work: Work, order: Order) -> None:
         if not lines:
             raise Stop(error.problems[0].message, status=0 if order.option == "Astree" else 1) from None
         raise Stop(*lines, "cant read sharetree: " if order.edited else "error reading in file") from None
-    # Grid Engine ends with 0 where the master does not take a new tree.
+    # Grid Engine exits with 0 if the master refuses a new tree.
     refused = 0 if order.option == "Astree" else 1
     work.needs(status=refused)
     work.take(lambda: changes.put_share_tree(work.cell, root), status=refused)
     work.say("changed sharetree")
 
 
-def drop(work: Work, order: Order) -> None:
+def drop(work: Work, order: QconfOption) -> None:
     """``-dstree``."""
     work.needs()
     if work.cell.share_tree is None:
@@ -47,7 +47,7 @@ def drop(work: Work, order: Order) -> None:
 
 
 def path_of(text: str) -> tuple[str, ...]:
-    """The names on the way to a node; none for the root."""
+    """The path to a node; empty for the root."""
     return tuple(part for part in text.split("/") if part)
 
 
@@ -83,7 +83,7 @@ def _shown(path: tuple[str, ...]) -> str:
     return "/" + "/".join(path)
 
 
-def nodes(work: Work, order: Order) -> None:
+def nodes(work: Work, order: QconfOption) -> None:
     """``-astnode``, ``-mstnode`` and ``-dstnode``."""
     add, remove = order.option[0] == "a", order.option[0] == "d"
     root = work.cell.share_tree or (ShareNode(name="Root", shares=1) if add else None)
@@ -103,7 +103,7 @@ def nodes(work: Work, order: Order) -> None:
         root, changed = _placed(root, path, None if remove else _node(work.cell, root, path, found)), True
     if not changed:
         raise Stop(_NO_CHANGE)
-    # Grid Engine ends with 0 where the master refuses shares.
+    # Grid Engine exits with 0 if the master refuses shares.
     refused = 1 if remove else 0
     work.needs(status=refused)
     work.take(lambda: changes.put_share_tree(work.cell, root), status=refused)

@@ -1,4 +1,4 @@
-"""What all edits have in common: the order, its asker, and the result that grows while an order is carried out."""
+"""Shared by all edits: the order, its user, and the result that is built while an order is carried out."""
 
 from __future__ import annotations
 
@@ -8,39 +8,39 @@ from typing import NamedTuple
 
 from roost.base import records
 from roost.gridengine.cell import Cell
-from roost.gridengine.changes import Changed
+from roost.gridengine.changes import ChangedCell
 from roost.gridengine.problems import Refused
 from roost.gridengine.references import KnownHost, every_host
 
 
 @records.dataclass(frozen=True, slots=True, kw_only=True)
-class Order:
+class QconfOption:
     """One option of `qconf` that changes a cell."""
 
-    #: As it is written, without the dash; an option with an editor as the one with a file that does the same.
+    #: As written, without the dash; an option with an editor is represented by the equivalent one with a file.
     option: str
-    #: What it takes, without the file.
+    #: Its arguments, without the file.
     words: tuple[str, ...] = ()
-    #: The text of the file, or what the editor left.
+    #: The text of the file, or from the editor.
     text: str = ""
-    #: How messages name the file.
+    #: Name of the file in messages.
     file: str = ""
-    #: The text comes from the editor.
+    #: Whether the text comes from the editor.
     edited: bool = False
 
 
 @records.dataclass(frozen=True, slots=True, kw_only=True)
 class Asker:
-    """The user whose order it is."""
+    """The user who gives the order."""
 
     user: str
     #: The host where the order was given, for messages.
     host: str
-    #: Has the rights of a manager of the cell.
+    #: Whether the user is a manager of the cell.
     manages: bool
-    #: Has the rights of an operator.
+    #: Whether the user is an operator.
     operates: bool
-    #: Managers and operators that are never taken away.
+    #: Managers and operators that cannot be removed.
     lasting: frozenset[str] = frozenset(("root",))
     #: The host of the queue, which stays an administrative host.
     master: str = ""
@@ -48,7 +48,7 @@ class Asker:
 
     @property
     def who(self) -> str:
-        """Whose change it is, in Grid Engine's words."""
+        """The user and host of the change, in Grid Engine's words."""
         return f"{self.user}@{self.host}"
 
 
@@ -56,19 +56,19 @@ class Line(NamedTuple):
     """A line that is printed."""
 
     text: str
-    #: On standard output, not on standard error.
+    #: Whether it goes to standard output rather than standard error.
     out: bool = False
 
 
 @records.dataclass(frozen=True, slots=True, kw_only=True)
 class Edited:
-    """What became of an order. Parts of it may have been refused while others happened."""
+    """The result of an order. Parts of it may have been refused while others were carried out."""
 
     cell: Cell
     lines: tuple[Line, ...]
     #: Exit status of `qconf`.
     status: int
-    #: What was refused because of the asker.
+    #: Whether something was refused for lack of permission.
     denied: bool = False
 
 
@@ -102,13 +102,13 @@ class Work:
         self.say(f'{self.asker.who} {verb} "{name}" {between} {where} list', out=out)
 
     def needs(self, *, operator: bool = False, status: int = 1) -> None:
-        """Raise Stop unless the asker is a manager, or an operator where that is enough."""
+        """Raise Stop unless the asker is a manager, or an operator if that suffices."""
         if not (self.asker.manages or (operator and self.asker.operates)):
             what = "operator" if operator else "manager"
             raise Stop(f'denied: "{self.asker.user}" must be {what} for this operation', status=status, denied=True)
 
-    def take(self, change: Callable[[], Changed], *, status: int = 1) -> Changed:
-        """Make a change of the cell; raise Stop with Grid Engine's words if it is refused."""
+    def take(self, change: Callable[[], ChangedCell], *, status: int = 1) -> ChangedCell:
+        """Make a change of the cell; raise Stop with Grid Engine's message if it is refused."""
         try:
             changed = change()
         except Refused as refused:
@@ -117,12 +117,12 @@ class Work:
         return changed
 
     def each(self, parts: Iterable[str], step: Callable[[str], None]) -> None:
-        """Do something for each part; one that is refused does not keep the next from happening."""
+        """Carry out a step for each part; a refused part does not prevent the next."""
         for part in parts:
             self.tried(partial(step, part))
 
     def tried(self, step: Callable[[], None]) -> None:
-        """Do something; where it is refused, print why."""
+        """Carry out a step; if it is refused, print why."""
         try:
             step()
         except Stop as stop:
@@ -132,5 +132,5 @@ class Work:
             self.denied = self.denied or stop.denied
 
     def result(self) -> Edited:
-        """What became of the order."""
+        """The result of the order."""
         return Edited(cell=self.cell, lines=tuple(self.lines), status=self.status, denied=self.denied)

@@ -1,5 +1,5 @@
-"""Job submission verifiers: programs that look at a submission, and may change or refuse it.
+"""Job submission verifiers: programs that check a submission, and may change or refuse it.
 
-`protocol` is the conversation with one, `parameters` what it is told of a job and what its corrections make of the job,
-`url` how the cell names one.
+`protocol` is the exchange with one, `parameters` the parameters of a job and the effect of corrections, `url` the
+naming of verifiers in a cell.
 """

@@ -1,8 +1,8 @@
-"""What a verifier is told of a job, and the job that its corrections make.
+"""The parameters of a job for a verifier, and the job after corrections.
 
-A job of `qsub` is read back into the options that it was submitted with, corrected, and planned again, so that a
-correction does what the option does. Of any other job only requests to the cell, priority, name, account and
-environment can be corrected: the rest is what its description says.
+A job of `qsub` is converted back into the options that it was submitted with, corrected, and planned again, so that a
+correction has the same effect as the option. Of any other job only requests to the cell, priority, name, account and
+environment can be corrected: the rest is determined by its description.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from roost.classad.values import fold
 from roost.gridengine.commands.names import check_account, check_name
 from roost.gridengine.commands.options import Given
 from roost.gridengine.commands.paths import Streams, checked
-from roost.gridengine.commands.plan import DOLLARS, OF_DESCRIPTION, Site, describe, plain
+from roost.gridengine.commands.plan import DOLLARS, OF_DESCRIPTION, SubmitSite, describe, plain
 from roost.gridengine.commands.qsub import Asked, requests_of, requirements_of
 from roost.gridengine.jsv.protocol import Verdict
 from roost.model import cell_requests as cell
@@ -25,16 +25,16 @@ from roost.model.command_line import arguments_of, environment_of, environment_t
 from roost.schedd.submit.host import SubmitHost
 from roost.schedd.submit.plan import ClusterPlan
 
-#: What a verifier may not change.
+#: Parameters that a verifier may not change.
 READ_ONLY: Final = frozenset(("CLIENT", "CONTEXT", "GROUP", "JOB_ID", "USER", "VERSION"))
-#: Parameters that are y or n, which cannot be taken away.
+#: Parameters that are y or n, which cannot be removed.
 _BOOLEAN: Final = frozenset(("b", "j", "notify", "R", "r", "shell"))
-#: Parameters that stand for options as they are.
+#: Parameters that correspond directly to options.
 _PLAIN: Final = (
     "a", "A", "ar", "ckpt", "dl", "e", "hold_jid", "hold_jid_ad", "i", "j", "js", "m", "M", "masterq", "N", "o", "P",
     "p", "R", "r", "S", "shell", "tc", "w",
 )  # fmt: skip
-#: What only the command can do that submits the job.
+#: Parameters that only the submitting command can handle.
 _OF_CLIENT: Final = frozenset(("hold_jid", "hold_jid_ad", "m", "w"))
 #: Parameters of Grid Engine that pools do not act on.
 _ABSENT: Final = frozenset((
@@ -42,16 +42,16 @@ _ABSENT: Final = frozenset((
     "binding_type", "display",
 ))  # fmt: skip
 _PARTS: Final = ("pe_name", "pe_min", "pe_max", "t_min", "t_max", "t_step", "c_occasion", "c_interval", "notify")
-#: Every parameter that can be corrected, of a job of `qsub`.
+#: Every parameter that can be corrected for a job of `qsub`.
 _KNOWN: Final = frozenset(
     (*_PLAIN, *_PARTS, "b", "cwd", "h", "l_hard", "l_soft", "q_hard", "q_soft", "CMDNAME", "CMDARGS")
 )
-#: And of any other job: to the attribute.
+#: Parameters that can be corrected for any other job, to the attribute.
 _OF_OTHERS: Final = {
     "A": cell.ACCOUNT, "l_hard": cell.RESOURCES, "l_soft": cell.SOFT_RESOURCES, "masterq": cell.MASTER_QUEUES,
     "N": "JobBatchName", "P": cell.PROJECT, "p": "JobPrio", "q_hard": cell.QUEUES, "q_soft": cell.SOFT_QUEUES,
 }  # fmt: skip
-#: Attribute that `qalter` changes to the parameter that `jsv_allowed_mod` has to name.
+#: Attribute that `qalter` changes to the parameter that `jsv_allowed_mod` must name.
 CHANGED_BY: Final = {
     fold(attribute): name
     for attribute, name in (
@@ -69,7 +69,7 @@ class Misused(Exception):
     """A correction that is not possible; the text says why."""
 
 
-class Submitter(NamedTuple):
+class JsvSubmitter(NamedTuple):
     """The user who submits, and the place."""
 
     user: str
@@ -79,7 +79,7 @@ class Submitter(NamedTuple):
     submit_host: SubmitHost
     #: Epoch s.
     now: float
-    #: ``client`` or ``server``, and what talks to the verifier.
+    #: ``client`` or ``server``, and the program that runs the verifier.
     context: str = "server"
     client: str = "qmaster"
     is_directory: Callable[[str], bool] = lambda path: False
@@ -90,15 +90,15 @@ class Submitter(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Submission:
-    """A job that is to be verified."""
+    """A job to verify."""
 
     plan: ClusterPlan
     #: Options that are not in the plan, by parameter: those of the command that submits it.
     options: Mapping[str, str] = field(default_factory=dict)
 
 
-def parameters_of(submission: Submission, by: Submitter) -> list[tuple[str, str]]:
-    """What a verifier is told of a job, in Grid Engine's order."""
+def parameters_of(submission: Submission, by: JsvSubmitter) -> list[tuple[str, str]]:
+    """The parameters of a job for a verifier, in Grid Engine's order."""
     ad = _ad(submission.plan)
     arguments = tuple(_said(word) for word in arguments_of(ad))
     head = {
@@ -112,7 +112,7 @@ def parameters_of(submission: Submission, by: Submitter) -> list[tuple[str, str]
         **{f"CMDARG{at}": word for at, word in enumerate(arguments)},
     }
     if by.context == "server":
-        # The job gets its number with what it has when it is taken.
+        # The job gets its number when it is accepted.
         head = {**dict(list(head.items())[:5]), "JOB_ID": "0", **dict(list(head.items())[5:])}
     given = {**_given(submission.plan, ad, by), **submission.options}
     return [*head.items(), *((name, given[name]) for name in sorted(given, key=_order))]
@@ -128,7 +128,7 @@ def _environment(ad: ClassAd) -> dict[str, str]:
 
 
 def _said(text: str) -> str:
-    """A text as the submitter wrote it."""
+    """A text as written by the submitter."""
     return text.replace(DOLLARS, "$$(")
 
 
@@ -143,7 +143,7 @@ def _ad(plan: ClusterPlan) -> ClassAd:
     return ad
 
 
-def _given(plan: ClusterPlan, ad: ClassAd, by: Submitter) -> dict[str, str]:
+def _given(plan: ClusterPlan, ad: ClassAd, by: JsvSubmitter) -> dict[str, str]:
     """The options that a job was submitted with, as parameters."""
     is_qsub = cell.NAME in ad
     priority = ad.get("JobPrio")
@@ -171,7 +171,7 @@ def _given(plan: ClusterPlan, ad: ClassAd, by: Submitter) -> dict[str, str]:
     return {name: value for name, value in found.items() if value}
 
 
-def _of_qsub(plan: ClusterPlan, ad: ClassAd, by: Submitter) -> dict[str, str]:
+def _of_qsub(plan: ClusterPlan, ad: ClassAd, by: JsvSubmitter) -> dict[str, str]:
     not_before, deadline, share = ad.get(cell.NOT_BEFORE), ad.get(cell.DEADLINE), ad.get(cell.SHARE)
     reservation = ad.get(cell.RESERVATION)
     return {
@@ -231,8 +231,8 @@ def _text(ad: ClassAd, name: str) -> str:
 # -- corrections -------------------------------------------------------------------------------------------------------
 
 
-def corrected(submission: Submission, verdict: Verdict, by: Submitter) -> tuple[Submission, list[str]]:
-    """The job with the corrections of a verifier, and what of them has no effect. Raises Misused and Failure."""
+def corrected(submission: Submission, verdict: Verdict, by: JsvSubmitter) -> tuple[Submission, list[str]]:
+    """The job with the corrections of a verifier, and the corrections without effect. Raises Misused and Failure."""
     ad = _ad(submission.plan)
     before = dict(parameters_of(submission, by))
     changes = {name: value for name, value in verdict.parameters.items() if before.get(name, "") != value}
@@ -255,7 +255,7 @@ def corrected(submission: Submission, verdict: Verdict, by: Submitter) -> tuple[
     return _again(submission, ad, {**before, **changes}, changes, variables, by), warnings
 
 
-def _problem(name: str, value: str, by: Submitter, before: Mapping[str, str]) -> str:
+def _problem(name: str, value: str, by: JsvSubmitter, before: Mapping[str, str]) -> str:
     if name in READ_ONLY:
         return f'JSV tries to modify read-only parameter "{name}"'
     if name in _BOOLEAN and not value:
@@ -327,7 +327,7 @@ def _parallel_request(parameters: Mapping[str, str]) -> str | None:
 
 
 def _options(parameters: Mapping[str, str]) -> list[Given]:
-    """The options that parameters stand for. Raises Failure."""
+    """The options that correspond to parameters. Raises Failure."""
     found = [Given(name, (parameters[name],)) for name in _PLAIN if parameters.get(name) and name not in ("a", "dl")]
     if when := parameters.get("c_interval") or parameters.get("c_occasion"):
         found.append(Given("c", (when,)))
@@ -353,7 +353,7 @@ def _again(
     parameters: Mapping[str, str],
     changes: Mapping[str, str],
     variables: Mapping[str, str],
-    by: Submitter,
+    by: JsvSubmitter,
 ) -> Submission:
     """Plan a job of `qsub` again, with corrected parameters. Raises Misused and Failure."""
     if parameters.get("h", "") not in ("", "n", "u"):
@@ -398,7 +398,9 @@ def _again(
     return Submission(plan=replace(described, common=common), options={k: v for k, v in options.items() if v})
 
 
-def _site(asked: Asked, variables: Mapping[str, str], name: str, changes: Mapping[str, str], by: Submitter) -> Site:
+def _site(
+    asked: Asked, variables: Mapping[str, str], name: str, changes: Mapping[str, str], by: JsvSubmitter
+) -> SubmitSite:
     home = variables.get("SGE_O_HOME", by.home)
     streams = Streams(
         directory=posixpath.join(home, asked.texts["wd"]) if "wd" in asked.texts else home,
@@ -409,7 +411,7 @@ def _site(asked: Asked, variables: Mapping[str, str], name: str, changes: Mappin
         expands="cwd" in changes,
         is_directory=by.is_directory,
     )
-    return Site(streams=streams, submit_host=by.submit_host, now=by.now)
+    return SubmitSite(streams=streams, submit_host=by.submit_host, now=by.now)
 
 
 def not_allowed(given: ClassAd, changeable: frozenset[str]) -> str:

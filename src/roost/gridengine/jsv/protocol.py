@@ -1,12 +1,12 @@
-"""The conversation with a verifier about one job: lines in, lines out.
+"""The exchange with a verifier about one job: lines in, lines out.
 
 Both sides write lines of words. ``START`` is answered by ``STARTED``, with ``SEND ENV`` before it if the verifier wants
-the environment. Then come a ``PARAM NAME VALUE`` for each parameter, an ``ENV ADD NAME VALUE`` for each variable, and
-``BEGIN``. The verifier answers with corrections (``PARAM NAME VALUE``, without a value to take one away; ``ENV ADD``,
-``MOD`` and ``DEL``), messages (``LOG INFO TEXT``) and at last ``RESULT STATE ACCEPT|CORRECT|REJECT|REJECT_WAIT TEXT``.
+the environment. Then follow a ``PARAM NAME VALUE`` for each parameter, an ``ENV ADD NAME VALUE`` for each variable, and
+``BEGIN``. The verifier answers with corrections (``PARAM NAME VALUE``, without a value to remove one; ``ENV ADD``,
+``MOD`` and ``DEL``), messages (``LOG INFO TEXT``) and finally ``RESULT STATE ACCEPT|CORRECT|REJECT|REJECT_WAIT TEXT``.
 Line ends, tabs and backslashes in values are written ``\n``, ``\t`` and ``\\``.
 
-Source: jsv_script_interface(3) and Grid Engine 8.1.9, which was asked.
+Source: jsv_script_interface(3) and experiments with Grid Engine 8.1.9.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from typing import Final
 
 from roost.base.records import dataclass, field
 
-#: Lines of one verification, and bytes of one line.
+#: Most lines of one verification, and most bytes of one line.
 LINES_MAX: Final = 10_000
 LINE_BYTES_MAX: Final = 128 * 1024
-#: Characters of a text that is shown.
+#: Most characters of a text that are shown.
 _SHOWN_CHARS_MAX: Final = 1000
 
 _ESCAPES: Final = {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\a": "\\a", "\b": "\\b", "\v": "\\v"}
@@ -30,7 +30,7 @@ _PLAIN: Final = {escape[1]: sign for sign, escape in _ESCAPES.items()}
 
 
 class Result(StrEnum):
-    """What a verifier says of a job."""
+    """A verifier's result for a job."""
 
     ACCEPT = "ACCEPT"
     CORRECT = "CORRECT"
@@ -45,25 +45,25 @@ class Broken(Exception):
 
 @dataclass(slots=True)
 class Verdict:
-    """What a verifier has said of a job so far."""
+    """The answers of a verifier about a job so far."""
 
     result: Result | None = None
     text: str = ""
-    #: Name to value; "" takes a parameter away.
+    #: Name to value; "" removes a parameter.
     parameters: dict[str, str] = field(default_factory=dict)
-    #: Name to value; None takes a variable away.
+    #: Name to value; None removes a variable.
     environment: dict[str, str | None] = field(default_factory=dict)
     #: Level and text of messages.
     messages: list[tuple[str, str]] = field(default_factory=list)
 
     @property
     def accepts(self) -> bool:
-        """Whether the job is taken."""
+        """Whether the job is accepted."""
         return self.result in (Result.ACCEPT, Result.CORRECT)
 
 
 class Conversation:
-    """About one job."""
+    """The exchange about one job."""
 
     def __init__(self, parameters: Sequence[tuple[str, str]], environment: Mapping[str, str]) -> None:
         self._parameters = parameters
@@ -79,11 +79,11 @@ class Conversation:
         return self.verdict.result is not None
 
     def begin(self) -> list[str]:
-        """The lines to be sent first."""
+        """The first lines to send."""
         return ["START"]
 
     def heard(self, line: str) -> list[str]:
-        """The verifier has said something; the lines to be sent then. Raises Broken."""
+        """Process a line of the verifier, and return the lines to send. Raises Broken."""
         self._lines += 1
         if self._lines > LINES_MAX:
             raise Broken(f"the JSV has sent more than {LINES_MAX} lines about one job")

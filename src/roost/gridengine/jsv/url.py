@@ -1,4 +1,4 @@
-"""How verifiers are named: ``jsv_url`` of the cell, ``-jsv`` of `qsub`, ``jsv_allowed_mod``."""
+"""The naming of verifiers: ``jsv_url`` of the cell, ``-jsv`` of `qsub`, ``jsv_allowed_mod``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from roost.gridengine.cell import Cell
 
 _URL: Final = re.compile(r"(?:([^:/@]+):)?(?:([^/@]+)@)?(/?.*)\Z", re.DOTALL)
-#: How long a verifier may take for one answer, s, and how long for a job before that is logged, ms.
+#: Time limit of a verifier for one answer, s, and the time per job above which it is logged, ms.
 TIMEOUT_S: Final = 10.0
 THRESHOLD_MS: Final = 5000
 
@@ -26,7 +26,7 @@ class Url(NamedTuple):
 
 
 class BadUrl(ValueError):
-    """A text that names no verifier."""
+    """A text that does not name a verifier."""
 
 
 def read_url(text: str) -> Url:
@@ -41,18 +41,18 @@ def read_url(text: str) -> Url:
 
 
 class Settings(NamedTuple):
-    """What the global configuration of a cell says of verifiers."""
+    """The settings of verifiers in the global configuration of a cell."""
 
     #: None for no verifier.
     url: str | None
-    #: Parameters that `qalter` may change where there is a verifier.
+    #: Parameters that `qalter` may change if there is a verifier.
     changeable: frozenset[str]
     timeout_s: float = TIMEOUT_S
     threshold_ms: float = THRESHOLD_MS
 
 
 def settings_of(cell: Cell) -> Settings:
-    """What a cell says of verifiers; a value that is not a number counts as not set."""
+    """The verifier settings of a cell; a value that is not a number counts as not set."""
     configured = cell.configurations.get(GLOBAL)
 
     def value(name: str) -> str:

@@ -1,8 +1,8 @@
-"""The linter of cells: what Grid Engine accepts and what nevertheless does not do what it says.
+"""The linter of cells: reports what Grid Engine accepts although it does not do what it appears to do.
 
-`check` reads the files of a cell and gives the findings of all rules. A rule is a module of `rules`, with its page as
-docstring in the form of the policy linter's (see `roost.policy.lint.registry`); its examples are lines
-``FILE: ATTRIBUTE VALUE``, which the tests put into a sample cell.
+`check` reads the files of a cell and returns the findings of all rules. A rule is a module of `rules`, whose docstring
+is its page in the form of the policy linter's (see `roost.policy.lint.registry`); its examples are lines ``FILE:
+ATTRIBUTE VALUE``, which the tests insert into a sample cell.
 """
 
 from roost.gridengine.lint.engine import Report, alone, check

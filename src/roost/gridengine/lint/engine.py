@@ -9,14 +9,14 @@ from roost.base.diagnostics import Diagnostic
 from roost.base.records import dataclass
 from roost.gridengine.cell import Cell, read_cell
 from roost.gridengine.lint.registry import CellHit, CellRule, all_rules
-from roost.gridengine.lint.site import Site
+from roost.gridengine.lint.site import CheckedCell
 from roost.gridengine.places import Places
 from roost.gridengine.problems import Refused
 from roost.gridengine.references import settle_cell
 from roost.policy.lint.allow import allowances
-from roost.policy.lint.findings import Finding, Place, in_order
+from roost.policy.lint.findings import Finding, SourcePlace, in_order
 
-#: codes of the findings that come from reading and not from a rule's function
+#: codes of the findings that come from reading rather than a rule's function
 UNREADABLE: Final = "RGE001"
 DANGLING: Final = "RGE002"
 
@@ -35,8 +35,8 @@ class Report:
 def check(files: Mapping[str, str], under: str = "", program: Callable[[str], str | None] | None = None) -> Report:
     """Check a cell.
 
-    `files` are texts by file name as in a cell's directory, `under` is put before their names in findings, and
-    `program` gives the text of a program by its path. Where a file cannot be read only such files are reported.
+    `files` are texts by file name as in a cell's directory, `under` is the prefix of their names in findings, and
+    `program` returns the text of a program by its path. If a file cannot be read, only such files are reported.
     """
     rules = {rule.code: rule for rule in all_rules()}
     try:
@@ -47,11 +47,11 @@ def check(files: Mapping[str, str], under: str = "", program: Callable[[str], st
     places = Places(files, under)
     settled, problems = settle_cell(cell, places)
     found = [_of_reading(rules[DANGLING], problem, "") for problem in problems]
-    site = Site(cell=settled, program=program) if program else Site(cell=settled)
+    site = CheckedCell(cell=settled, program=program) if program else CheckedCell(cell=settled)
     for rule in rules.values():
         for hit, more in _merged(rule.check(site)):
             span = places.line(hit.file, hit.attribute, hit.number)
-            place = Place(span.file, span.line)
+            place = SourcePlace(span.file, span.line)
             found.append(
                 Finding(
                     code=rule.code,
@@ -72,7 +72,7 @@ def check(files: Mapping[str, str], under: str = "", program: Callable[[str], st
 
 
 def alone(files: Mapping[str, str]) -> Report:
-    """Check an object by itself: only whether it can be read, as its references and most rules need the cell."""
+    """Check an object by itself: only whether it can be read, because its references and most rules need the cell."""
     rules = {rule.code: rule for rule in all_rules()}
     try:
         return Report(read_cell(files), (), ())
@@ -81,7 +81,7 @@ def alone(files: Mapping[str, str]) -> Report:
 
 
 def _merged(hits: Iterable[CellHit]) -> list[tuple[CellHit, int]]:
-    """The hits with how many more say the same of other hosts."""
+    """The hits, each with the number of equal ones for other hosts."""
     found: dict[object, tuple[CellHit, int]] = {}
     for number, hit in enumerate(hits):
         key = (hit.file, hit.same) if hit.same else number
@@ -95,7 +95,7 @@ def _of_reading(rule: CellRule, problem: Diagnostic, under: str) -> Finding:
         code=rule.code,
         severity=rule.severity,
         message=problem.message,
-        place=Place(f"{under}{problem.span.file}", problem.span.line),
+        place=SourcePlace(f"{under}{problem.span.file}", problem.span.line),
         remedy=problem.remedy,
         knob=problem.name,
     )

@@ -1,4 +1,4 @@
-"""The rules of the cell linter, and how they are made known.
+"""The registry of the cell linter's rules.
 
 Codes are stable. The first digit groups: 0 reading, 1 queues and hosts, 2 subordination, 3 resources, 4 the scheduler
 and thresholds, 5 quotas, 6 commands, 7 parallel environments, 8 configurations and calendars.
@@ -16,12 +16,12 @@ from roost.policy.lint.pages import page
 from roost.policy.lint.registry import Rule
 
 if TYPE_CHECKING:
-    from roost.gridengine.lint.site import Site
+    from roost.gridengine.lint.site import CheckedCell
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CellHit:
-    """What a rule's function yields: a message, a remedy, and the attribute of the file they are about."""
+    """What a rule's function yields: a message, a remedy, and the attribute and file concerned."""
 
     message: str
     remedy: str
@@ -29,11 +29,11 @@ class CellHit:
     attribute: str
     #: which of several lines of the attribute, from 0
     number: int = 0
-    #: hits of a rule with the same text here are reported once; empty for hits that stand alone
+    #: hits of a rule with the same text here are reported once; empty for hits that are reported individually
     same: str = ""
 
 
-CellCheck = Callable[["Site"], Iterable[CellHit]]
+CellCheck = Callable[["CheckedCell"], Iterable[CellHit]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +73,7 @@ _RULES: Final[dict[str, CellRule]] = {}
 
 
 def cell_rule(code: str, severity: Severity, *traps: str) -> Callable[[CellCheck], CellCheck]:
-    """Register a function that is asked about a cell."""
+    """Register a function that is called for a cell."""
 
     def register(check: CellCheck) -> CellCheck:
         assert code not in _RULES, code

@@ -1,4 +1,4 @@
-"""What a rule looks at: a cell, its queue instances, and the programs that its commands name."""
+"""The data for rules: a cell, its queue instances, and the programs that its commands name."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _no_program(path: str) -> str | None:
 
 
 @records.dataclass(frozen=True, slots=False, kw_only=True)
-class Site:
+class CheckedCell:
     """A cell that is checked."""
 
     cell: Cell
@@ -55,7 +55,7 @@ class Site:
                 yield queue, domain, value
 
     def attached(self) -> Iterator[tuple[str, str, Pair]]:
-        """Each value of a complex: the file, a word on what has it, and the value."""
+        """Each value of a complex: the file, a description of its owner, and the value."""
         for host in self.cell.hosts.values():
             word = "the whole cell" if host.name == GLOBAL else f"host {host.name}"
             for pair in host.complex_values:

@@ -1,4 +1,4 @@
-"""The kinds of objects of a Grid Engine cell, a module each, and how their text is read and printed.
+"""The kinds of objects of a Grid Engine cell, one module each, and how their text is read and printed.
 
 `queue` (cluster queues), `host` (host groups, execution hosts and `global`), `complex`, `parallel` (parallel
 environments, checkpointing interfaces), `calendar`, `quota`, `people` (user lists and departments, projects, users),

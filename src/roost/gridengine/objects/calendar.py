@@ -1,10 +1,10 @@
 """Calendars: when queues are disabled or suspended.
 
-``year`` lists dates, ``week`` weekdays; each entry is days, then optionally times of day, then optionally a state, with
-`=` between them. Left out, the days are the whole week, the times the whole day, the state is off. Where entries of one
-part overlap, on wins over suspended, and suspended over off. A date that the year part mentions is not looked up in the
-week part. A range of times such as 20-6 means 20-24 and 0-6 of each of the days. All times are local to the cell; they
-come in as naive `datetime` values.
+``year`` lists dates, ``week`` weekdays; each entry has days, then optionally times of day, then optionally a state,
+separated by `=`. By default the days are the whole week, the times the whole day, and the state is off. If entries of
+one part overlap, on takes precedence over suspended, and suspended over off. A date in the year part is not looked up
+in the week part. A range of times such as 20-6 means 20-24 and 0-6 of each of the days. All times are local to the cell
+and are passed as naive `datetime` values.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ YEARS: Final = (1970, 2037)
 
 
 class State(StrEnum):
-    """What a calendar says of a time."""
+    """The state of a calendar at a time."""
 
     ON = "on"
-    #: the queue takes no new jobs (state D)
+    #: the queue accepts no new jobs (state D)
     OFF = "off"
     #: jobs of the queue are suspended (state C)
     SUSPENDED = "suspended"
@@ -43,12 +43,12 @@ _STRENGTH: Final = {State.ON: 2, State.SUSPENDED: 1, State.OFF: 0}
 
 
 class _Bad(Exception):
-    """A part of an entry is wrong; the text is Grid Engine's."""
+    """A part of an entry is invalid; the text is Grid Engine's."""
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Seconds of the day, from the first up to but without the last."""
+    """A half-open interval of seconds of the day."""
 
     first_s: int
     last_s: int
@@ -56,7 +56,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class DateRange:
-    """Dates from year, month and day to another, both included; 31.2. is a date that never comes."""
+    """An inclusive range of dates by year, month and day; 31.2. is a date that never occurs."""
 
     first: tuple[int, int, int]
     last: tuple[int, int, int]
@@ -77,7 +77,7 @@ class Rule:
     state: State
 
     def holds(self, day: datetime.date) -> bool:
-        """Whether the entry speaks of a date."""
+        """Whether the entry covers a date."""
         return day.weekday() in self.weekdays or any([each.holds(day) for each in self.dates])
 
 
@@ -95,7 +95,7 @@ class Calendar:
         return _part(self.year, yearly=True), _part(self.week, yearly=False)
 
     def state_at(self, now: datetime.datetime) -> State:
-        """What the calendar says of a local time."""
+        """The state at a local time."""
         yearly, weekly = self.rules
         rules = [rule for rule in yearly if rule.holds(now.date())]
         if not rules:
@@ -199,7 +199,7 @@ def _weekdays(text: str) -> frozenset[int]:
 
 
 def _rule(text: str, yearly: bool) -> Rule:
-    """One entry: days, times and state, each of which may be left out."""
+    """One entry: days, times and state, each optional."""
     parts = text.split("=")
     weekdays: frozenset[int] = frozenset()
     dates: tuple[DateRange, ...] = ()
@@ -237,7 +237,7 @@ def complaints(calendar: Calendar) -> list[tuple[str, str]]:
     try:
         _part(calendar.year, yearly=True)
     except _Bad as bad:
-        # Grid Engine prints the name and the reason in each other's place here.
+        # Grid Engine swaps the name and the reason here.
         found.append(("year", f'error in disabled_year of calendar "{bad}": {calendar.name}'))
     try:
         _part(calendar.week, yearly=False)

@@ -11,7 +11,7 @@ from roost.base.diagnostics import Diagnostic, Span
 from roost.base.records import dataclass
 from roost.gridengine.objects.text import logical_lines
 from roost.gridengine.objects.values import is_none, number, seconds
-from roost.gridengine.problems import Code, Refused, problem
+from roost.gridengine.problems import ProblemCode, Refused, problem
 
 
 class Type(StrEnum):
@@ -29,14 +29,14 @@ class Type(StrEnum):
 
     @property
     def is_text(self) -> bool:
-        """Whether values are texts and not numbers."""
+        """Whether values are texts rather than numbers."""
         return self in (Type.STRING, Type.CSTRING, Type.RESTRING, Type.HOST)
 
 
 RELATIONS: Final = ("==", ">=", ">", "<", "<=", "!=", "EXCL")
 _YES: Final = ("YES", "Y", "TRUE", "T")
 _NO: Final = ("NO", "N", "FALSE", "F")
-#: what each type's values are called in Grid Engine's messages
+#: the names of each type's values in Grid Engine's messages
 _NOT_A: Final = {
     Type.INT: "integer",
     Type.DOUBLE: "double",
@@ -60,7 +60,7 @@ class Complex:
     requestable: str
     #: YES, NO or JOB
     consumable: str
-    #: amount of a job that does not ask, as text
+    #: amount of a job without a request, as text
     default: str
     #: as text
     urgency: str
@@ -72,7 +72,7 @@ class Complex:
 
     @property
     def is_forced(self) -> bool:
-        """Whether only jobs that ask for it may use what offers it."""
+        """Whether only jobs that request it may use queues and hosts that offer it."""
         return self.requestable == "FORCED"
 
     @property
@@ -87,12 +87,12 @@ class Complex:
 
     @property
     def default_number(self) -> float:
-        """Amount of a job that does not ask; 0 for texts."""
+        """Amount of a job without a request; 0 for texts."""
         return value_number(self.type, self.default) or 0.0
 
 
 def value_number(type: Type, text: str) -> float | None:
-    """The number that a value of a numeric type means; None for texts and for values that are not of the type."""
+    """The number of a value of a numeric type; None for texts and for values that are not of the type."""
     match type:
         case Type.TIME:
             return seconds(text)
@@ -135,7 +135,7 @@ def _parse_line(line: str, span: Span) -> Complex:
     words = line.split()
     if len(words) < 8:
         message = "Complex urgency definition is missing"
-        raise Refused([problem(Code.SYNTAX, message, span, "Write all eight columns.", words[0])])
+        raise Refused([problem(ProblemCode.SYNTAX, message, span, "Write all eight columns.", words[0])])
     requestable = _yes_no(words[4], "FORCED") if len(words) == 8 else None
     consumable = _yes_no(words[5], "JOB") if len(words) == 8 else None
     relation = words[3].upper() if len(words) == 8 else ""
@@ -145,10 +145,10 @@ def _parse_line(line: str, span: Span) -> Complex:
             f"Write name shortcut type relop requestable consumable default urgency: relop is one of "
             f"{' '.join(RELATIONS)}, requestable YES, NO or FORCED, consumable YES, NO or JOB."
         )
-        raise Refused([problem(Code.SYNTAX, message, span, remedy, words[0])])
+        raise Refused([problem(ProblemCode.SYNTAX, message, span, remedy, words[0])])
     if words[2].upper() not in Type.__members__:
         message = f'unknown complex attribute type "{words[2]}"'
-        raise Refused([problem(Code.BAD_VALUE, message, span, f"The types are {', '.join(Type)}.", words[0])])
+        raise Refused([problem(ProblemCode.BAD_VALUE, message, span, f"The types are {', '.join(Type)}.", words[0])])
     name, shortcut, type, _, _, _, default, urgency = words
     return Complex(
         name=name,
@@ -163,7 +163,7 @@ def _parse_line(line: str, span: Span) -> Complex:
 
 
 def complaints(one: Complex) -> list[str]:
-    """What is wrong with a definition by itself, in Grid Engine's words."""
+    """Problems of a definition by itself, in Grid Engine's words."""
     found: list[str] = []
     if one.is_exclusive and one.type is not Type.BOOL and not one.type.is_text:
         return [f'Complex "{one.name}" must be BOOL to use EXCL as relational operator']
@@ -216,10 +216,10 @@ def parse_complexes(text: str, file: str) -> tuple[Complex, ...]:
             problems.extend(refused.problems)
             continue
         for message in complaints(one):
-            problems.append(problem(Code.BAD_VALUE, message, span, "Correct the definition.", one.name))  # noqa: PERF401
+            problems.append(problem(ProblemCode.BAD_VALUE, message, span, "Correct the definition.", one.name))  # noqa: PERF401
         if one.name in taken or one.shortcut in taken:
             message = f"complex with name {one.name} or shortcut {one.shortcut} already exists"
-            problems.append(problem(Code.EXISTS, message, span, "Choose another name and shortcut.", one.name))
+            problems.append(problem(ProblemCode.EXISTS, message, span, "Choose another name and shortcut.", one.name))
         taken[one.name] = taken[one.shortcut] = one.name
         kept[one.name] = one
     if problems:

@@ -1,8 +1,8 @@
 """The global configuration and the local ones of hosts.
 
 A configuration is a list of attributes and texts in the order in which they were written. A local one has only the
-attributes that differ. Grid Engine keeps attributes that it does not know and most values that are wrong; both are
-read here too, and `roost cell check` reports them. What Grid Engine refuses is refused.
+attributes that differ. Grid Engine keeps unknown attributes and most invalid values; both are accepted here, too, and
+`roost cell check` reports them. What Grid Engine refuses is refused.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from roost.base.records import dataclass
 from roost.gridengine.objects.parallel import unknown_variable
 from roost.gridengine.objects.text import entries, logical_lines, show
 from roost.gridengine.objects.values import is_none
-from roost.gridengine.problems import Code, Refused, problem
+from roost.gridengine.problems import ProblemCode, Refused, problem
 
 WIDTH: Final = 29
 GLOBAL: Final = "global"
@@ -112,7 +112,7 @@ class Configuration:
 
 
 def count_of(text: str) -> int:
-    """A number of the configuration; 0 for what is none, as Grid Engine reads it."""
+    """A number of the configuration; 0 for an invalid one, as in Grid Engine."""
     return int(text) if text.isascii() and text.isdecimal() else 0
 
 
@@ -122,7 +122,7 @@ def new_global() -> Configuration:
 
 
 def complaint(name: str, text: str) -> str | None:
-    """Why Grid Engine refuses a value, in its words; None if it takes it."""
+    """Why Grid Engine refuses a value, in its words; None if it accepts it."""
     parameter = BY_NAME.get(name)
     if parameter is None:
         return None
@@ -172,12 +172,12 @@ def parse_configuration(text: str, file: str, name: str) -> Configuration:
         message = complaint(entry.name, entry.text)
         if message:
             kind = BY_NAME[entry.name].kind.replace("|", ", ")
-            problems.append(problem(Code.BAD_VALUE, message, entry.span, f"Write a {kind}.", entry.name))
-        # Grid Engine keeps the last of several, and of two texts the first word where it wants one.
+            problems.append(problem(ProblemCode.BAD_VALUE, message, entry.span, f"Write a {kind}.", entry.name))
+        # Grid Engine keeps the last of several values, and the first word of a text where it expects one word.
         values[entry.name] = entry.text.split()[0] if entry.name in _SINGLE else entry.text
     if not values:
         raise Refused(
-            [problem(Code.SYNTAX, "error reading configuration", Span(file), "Write at least one attribute.")]
+            [problem(ProblemCode.SYNTAX, "error reading configuration", Span(file), "Write at least one attribute.")]
         )
     if problems:
         raise Refused(problems)

@@ -1,7 +1,7 @@
 """Hosts: host groups, execution hosts with `global`, and the lists of administrative and submit hosts.
 
-A host group holds hosts and other groups; `roost.gridengine.instances` resolves them. The execution host `global` holds
-what is true of the whole cell. `load_values` and `processors` are reports of the running system: they are read and
+A host group holds hosts and other groups; `roost.gridengine.instances` resolves them. The execution host `global` has
+the values for the whole cell. `load_values` and `processors` are reports of the running system: they are read and
 printed, and do not count as configuration.
 """
 
@@ -40,4 +40,4 @@ class ExecutionHost:
     projects: tuple[str, ...] = attribute(BLANK_NAMES, "NONE", "Projects that may use the host.")
     xprojects: tuple[str, ...] = attribute(BLANK_NAMES, "NONE", "Projects that may not use the host.")
     usage_scaling: tuple[Factor, ...] = attribute(FACTORS, "NONE", "Factors by which used resources are multiplied.")
-    report_variables: tuple[str, ...] = attribute(COMMA_NAMES, "NONE", "Load values written to the reporting file.")
+    report_variables: tuple[str, ...] = attribute(COMMA_NAMES, "NONE", "Resources that the reporting file tells of.")

@@ -1,7 +1,7 @@
-"""The kinds of objects that a cell has: what each is called, how it is read and printed, where its files are.
+"""The kinds of objects that a cell has: their names, how they are read and printed, and their files.
 
-`KINDS` is the table. `read` and `write` are the two directions for one object; `kind_of` tells the kind of a text from
-its first line, as the output of `qconf -s…` does not name it.
+`KINDS` is the table. `read` and `write` are the two directions for one object; `kind_of` identifies the kind of a text
+by its first line, because the output of `qconf -s…` does not name it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from roost.gridengine.objects import calendar, configuration, host, parallel, pe
 from roost.gridengine.objects.rows import Row, rows_of
 from roost.gridengine.objects.text import Entry, by_name, entries, logical_lines, show, shown, value_of
 from roost.gridengine.objects.values import bad_name
-from roost.gridengine.problems import Code, Refused, problem
+from roost.gridengine.problems import ProblemCode, Refused, problem
 
 Named = (
     queue.ClusterQueue
@@ -34,10 +34,10 @@ Named = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kind:
+class ObjectKind:
     """One kind of named objects."""
 
-    #: what it is called, as in Grid Engine's messages
+    #: its name in Grid Engine's messages
     word: str
     #: the list that its messages name: ``added "x" to … list``
     list_word: str
@@ -54,7 +54,7 @@ class Kind:
 
 
 def whole_message(message: str, row: Row, word: str, name: str, text: str) -> str:
-    """Grid Engine's whole sentence where the check knows neither the attribute nor the object."""
+    """Grid Engine's complete message, if the check knows neither the attribute nor the object."""
     if message.startswith("is "):
         return f'attribute "{row.name}" {message}'
     if message.startswith("unknown variable"):
@@ -78,14 +78,14 @@ def _values(rows: tuple[Row, ...], found: dict[str, Entry], word: str, name: str
         except Refused as refused:
             (bad,) = refused.problems
             message = whole_message(bad.message, row, word, name, entry.text)
-            problems.append(problem(Code.BAD_VALUE, message, bad.span, bad.remedy, row.name))
+            problems.append(problem(ProblemCode.BAD_VALUE, message, bad.span, bad.remedy, row.name))
     if problems:
         raise Refused(problems)
     return values
 
 
 def parse_flat(cls: type, key: str, word: str, text: str, file: str) -> Any:
-    """Read an object of one line an attribute; raise `Refused`."""
+    """Read an object with one line per attribute; raise `Refused`."""
     rows = rows_of(cls)
     known = (*((key,) if key else ()), *(row.name for row in rows))
     found = _entries(rows, known, word, text, file)
@@ -94,15 +94,15 @@ def parse_flat(cls: type, key: str, word: str, text: str, file: str) -> Any:
     entry = found[key]
     complaint = _name_complaint(cls, entry.text)
     if complaint:
-        raise Refused([problem(Code.BAD_NAME, complaint, entry.span, "Choose another name.", key)])
+        raise Refused([problem(ProblemCode.BAD_NAME, complaint, entry.span, "Choose another name.", key)])
     name = entry.text.lower() if cls is host.ExecutionHost else entry.text
     return cls(name=name, **_values(rows, found, word, name))
 
 
 def _entries(rows: tuple[Row, ...], known: Sequence[str], word: str, text: str, file: str) -> dict[str, Entry]:
-    """The entries of a text by attribute; of several things that are wrong, a value that is none is told first.
+    """The entries of a text by attribute; among several problems, an invalid value is reported first.
 
-    Grid Engine reads the values with the lines, and looks at ranges and at what is missing once it has them all.
+    Grid Engine parses values with the lines, and checks ranges and missing attributes afterwards.
     """
     passed: dict[str, Entry] = {}
 
@@ -126,9 +126,9 @@ def _name_complaint(cls: type, name: str) -> str | None:
     return None if cls is host.ExecutionHost and name == host.GLOBAL else bad_name(name)
 
 
-def _flat(cls: type, word: str, list_word: str, field: str, directory: str, key: str, width: int) -> Kind:
+def _flat(cls: type, word: str, list_word: str, field: str, directory: str, key: str, width: int) -> ObjectKind:
     rows = rows_of(cls)
-    return Kind(
+    return ObjectKind(
         word=word,
         list_word=list_word,
         field=field,
@@ -144,7 +144,9 @@ def _parse_calendar(text: str, file: str) -> calendar.Calendar:
     found: calendar.Calendar = parse_flat(calendar.Calendar, "calendar_name", "calendar", text, file)
     spans = {entry.name: entry.span for entry in entries(logical_lines(text, file))}
     problems = [
-        problem(Code.BAD_VALUE, message, spans[name], "Write days=times=state, as in mon-fri=8-18=suspended.", name)
+        problem(
+            ProblemCode.BAD_VALUE, message, spans[name], "Write days=times=state, as in mon-fri=8-18=suspended.", name
+        )
         for name, message in calendar.complaints(found)
     ]
     if problems:
@@ -156,7 +158,7 @@ def _parse_quota_set(text: str, file: str) -> quota.QuotaSet:
     found = quota.parse_quota_sets(text, file)
     if len(found) != 1:
         message = f"the file holds {len(found)} resource quota sets"
-        raise Refused([problem(Code.SYNTAX, message, Span(file), "Write one set in each file.")])
+        raise Refused([problem(ProblemCode.SYNTAX, message, Span(file), "Write one set in each file.")])
     return found[0]
 
 
@@ -164,7 +166,7 @@ def _parse_configuration(text: str, file: str) -> configuration.Configuration:
     return configuration.parse_configuration(text, file, file.rpartition("/")[2])
 
 
-QUEUE: Final = Kind(
+QUEUE: Final = ObjectKind(
     word="cluster queue",
     list_word="cluster queue",
     field="queues",
@@ -183,7 +185,7 @@ CHECKPOINT: Final = _flat(
     parallel.Checkpoint, "ckpt environment", "checkpoint interface", "checkpoints", "ckpt", "ckpt_name", 19
 )
 _CALENDAR = _flat(calendar.Calendar, "calendar", "calendar", "calendars", "calendars", "calendar_name", 17)
-CALENDAR: Final = Kind(
+CALENDAR: Final = ObjectKind(
     word="calendar",
     list_word="calendar",
     field="calendars",
@@ -193,7 +195,7 @@ CALENDAR: Final = Kind(
     parse=_parse_calendar,
     show=_CALENDAR.show,
 )
-QUOTA_SET: Final = Kind(
+QUOTA_SET: Final = ObjectKind(
     word="resource quota set",
     list_word="resource quota set",
     field="quota_sets",
@@ -206,7 +208,7 @@ QUOTA_SET: Final = Kind(
 USER_LIST: Final = _flat(people.UserList, "userset", "userset", "user_lists", "usersets", "name", 8)
 PROJECT: Final = _flat(people.Project, "project", "project", "projects", "projects", "name", 0)
 USER: Final = _flat(people.User, "user", "user", "users", "users", "name", 0)
-CONFIGURATION: Final = Kind(
+CONFIGURATION: Final = ObjectKind(
     word="configuration",
     list_word="configuration",
     field="configurations",
@@ -231,7 +233,7 @@ KINDS: Final = (
     QUOTA_SET,
     CONFIGURATION,
 )
-_BY_CLASS: Final[dict[type, Kind]] = {
+_BY_CLASS: Final[dict[type, ObjectKind]] = {
     queue.ClusterQueue: QUEUE,
     host.HostGroup: HOST_GROUP,
     host.ExecutionHost: HOST,
@@ -256,13 +258,13 @@ _FIRST_WORDS: Final = {
 }
 
 
-def kind_of_object(one: Named) -> Kind:
+def kind_of_object(one: Named) -> ObjectKind:
     """The kind of an object."""
     return _BY_CLASS[type(one)]
 
 
 def directory_of(text: str) -> str | None:
-    """Where the text that `qconf -s…` printed belongs: a kind's directory, or the file of a single object.
+    """The place of a text printed by `qconf -s…`: a kind's directory, or the file of a single object.
 
     None if the text does not show it, as with lists of users or hosts.
     """

@@ -1,4 +1,4 @@
-"""Values that hold more than one part: lists of ``name=value``, queue types, and lists of subordinated queues."""
+"""Values with several parts: lists of ``name=value``, queue types, and lists of subordinated queues."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from roost.base.records import dataclass
 from roost.gridengine.objects.rows import attribute
 from roost.gridengine.objects.values import BLANK_NAMES, BOOLEAN, TEXT, ULONG, ValueType
 
-#: allocation rules that are words; a number is the exact amount of slots a host
+#: named allocation rules; a number is the exact number of slots per host
 PE_SLOTS: Final = "$pe_slots"
 FILL_UP: Final = "$fill_up"
 ROUND_ROBIN: Final = "$round_robin"
@@ -26,7 +26,7 @@ PE_VARIABLES: Final = (
 CKPT_VARIABLES: Final = ("host", "ja_task_id", "job_owner", "job_id", "job_name", "queue", "job_pid", "ckpt_dir",
                          "ckpt_signal", "sge_cell", "sge_root")  # fmt: skip
 INTERFACES: Final = ("userdefined", "hibernator", "transparent", "application-level", "cpr", "cray-ckpt")
-#: signals by name, without SIG, in small letters
+#: signals by name, without SIG, in lower case
 SIGNALS: Final = (
     *("hup", "int", "quit", "ill", "trap", "abrt", "iot", "bus", "fpe", "kill", "usr1", "segv", "usr2", "pipe", "alrm"),
     *("term", "chld", "cont", "stop", "tstp", "ttin", "ttou", "urg", "xcpu", "xfsz", "vtalrm", "prof", "winch", "io"),

@@ -46,7 +46,7 @@ class Project:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class User:
-    """What the cell knows of a user."""
+    """The cell's entry for a user."""
 
     name: str
     oticket: int = attribute(ULONG, "0", "Override tickets of the user.")
@@ -55,7 +55,7 @@ class User:
     default_project: str = attribute(_PROJECT, "NONE", "Project of the user's jobs that do not name one.")
 
 
-#: the department of users that no other holds
+#: the department of users in no other
 DEFAULT_DEPARTMENT: Final = "defaultdepartment"
 
 

@@ -1,8 +1,8 @@
 """Cluster queues: the attributes of a queue, their defaults, and the values that hosts and host groups override.
 
-`QueueSettings` is the table of attributes, with the values that one queue instance sees. A `ClusterQueue` has one such
-set of defaults, and for each attribute the overrides ``[host=value]`` and ``[@group=value]``. Which of them an instance
-gets is decided in `roost.gridengine.instances`.
+`QueueSettings` is the table of attributes, with the values of one queue instance. A `ClusterQueue` has one such set of
+defaults, and for each attribute the overrides ``[host=value]`` and ``[@group=value]``. `roost.gridengine.instances`
+decides which of them apply to an instance.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from roost.gridengine.objects.values import (
     Quantity,
     bad_name,
 )
-from roost.gridengine.problems import Code, Refused, problem
+from roost.gridengine.problems import ProblemCode, Refused, problem
 
 WIDTH: Final = 22
 SLOTS_MAX: Final = 9_999_999
@@ -162,7 +162,7 @@ class ClusterQueue:
 
 
 SETTINGS: Final = rows_of(QueueSettings)
-#: The row of the hosts, which are the whole queue's.
+#: The row of the host list, which has no overrides.
 HOSTS: Final = Row(
     name="hostlist",
     type=QUEUE_HOSTS,
@@ -177,7 +177,7 @@ _OVERRIDE: Final = re.compile(r",\s*\[")
 
 
 def _refused(message: str, entry: Entry, remedy: str) -> Refused:
-    return Refused([problem(Code.BAD_OVERRIDE, message, entry.span, remedy, entry.name)])
+    return Refused([problem(ProblemCode.BAD_OVERRIDE, message, entry.span, remedy, entry.name)])
 
 
 def split_overrides(entry: Entry) -> tuple[str, list[tuple[str, str]]]:
@@ -208,7 +208,7 @@ def split_overrides(entry: Entry) -> tuple[str, list[tuple[str, str]]]:
 def _override_values(row: Row, entry: Entry) -> tuple[Any, dict[str, Any]]:
     text, written = split_overrides(entry)
     if row.check:
-        # Grid Engine reads all values before it looks at their ranges.
+        # Grid Engine parses all values before it checks their ranges.
         for each in (text, *(value for _, value in written)):
             value_of(replace(row, check=None), each, entry.span)
     default = value_of(row, text, entry.span)
@@ -233,7 +233,7 @@ def bad_queue_name(name: str) -> str | None:
 
 
 def _entries(text: str, file: str) -> dict[str, Entry]:
-    """The entries of a text by attribute; a value that is none is told before what is missing or wrong after it."""
+    """The entries of a text by attribute; an invalid value is reported before anything missing or wrong after it."""
     passed: dict[str, Entry] = {}
 
     def read() -> Iterator[Entry]:
@@ -255,7 +255,7 @@ def parse_queue(text: str, file: str) -> ClusterQueue:
     found = _entries(text, file)
     name, place = found["qname"].text, found["qname"].span
     complaint = bad_queue_name(name)
-    problems = [problem(Code.BAD_NAME, complaint, place, "Choose another name.", "qname")] if complaint else []
+    problems = [problem(ProblemCode.BAD_NAME, complaint, place, "Choose another name.", "qname")] if complaint else []
     defaults: dict[str, Any] = {}
     overrides: dict[str, dict[str, Any]] = {}
     for row in SETTINGS:

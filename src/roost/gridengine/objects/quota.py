@@ -1,8 +1,8 @@
 """Resource quota sets: their rules, the filters of a rule, and their text form in braces.
 
-A set has rules; the first one whose filters match a job in a place applies. A filter names what it holds, and `!` what
-it leaves out; in braces each member is counted by itself. Grid Engine prints the filters of a rule in a fixed order and
-what a filter leaves out behind what it holds.
+A set has rules; the first one whose filters match a job in a place applies. A filter lists what it includes, and with
+`!` what it excludes; in braces each member is counted separately. Grid Engine prints the filters of a rule in a fixed
+order, with exclusions after inclusions.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from roost.base.records import dataclass
 from roost.gridengine.objects.pairs import Pair
 from roost.gridengine.objects.text import Entry, logical_lines
 from roost.gridengine.objects.values import BOOLEAN, BadValue, bad_name
-from roost.gridengine.problems import Code, Refused, problem
+from roost.gridengine.problems import ProblemCode, Refused, problem
 
 #: the filters in the order in which they are printed
 FILTERS: Final = ("users", "projects", "pes", "queues", "hosts")
@@ -25,12 +25,12 @@ _KEYWORDS: Final = ("name", *FILTERS)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filter:
-    """What a rule speaks of, in one respect."""
+    """What a rule applies to, in one dimension."""
 
-    #: names, patterns, and lists or groups with `@`; empty means everything that `exclude` does not hold
+    #: names, patterns, and lists or groups with `@`; empty means everything not in `exclude`
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
-    #: in braces: each member has a limit of its own
+    #: in braces: each member has a separate limit
     expanded: bool = False
 
     def __str__(self) -> str:
@@ -113,7 +113,9 @@ def dynamic_limit(text: str) -> DynamicLimit | None:
     return DynamicLimit(tuple(terms))
 
 
-def _problem(message: str, span: Span, remedy: str, code: Code = Code.SYNTAX, name: str | None = None) -> Refused:
+def _problem(
+    message: str, span: Span, remedy: str, code: ProblemCode = ProblemCode.SYNTAX, name: str | None = None
+) -> Refused:
     return Refused([problem(code, message, span, remedy, name)])
 
 
@@ -148,10 +150,10 @@ def _rule(entry: Entry) -> QuotaRule:
             if keyword.startswith((",", "=")):
                 raise _problem("the line should begin with an attribute name", entry.span, _FORM)
             name = keyword.partition("=")[0]
-            raise _problem(f'unknown attribute name "{name}"', entry.span, _FORM, Code.UNKNOWN_ATTRIBUTE, name)
+            raise _problem(f'unknown attribute name "{name}"', entry.span, _FORM, ProblemCode.UNKNOWN_ATTRIBUTE, name)
         if keyword in values:
             message = f'attribute "{keyword}" appears more than once'
-            raise _problem(message, entry.span, "Keep one of them.", Code.REPEATED_ATTRIBUTE, keyword)
+            raise _problem(message, entry.span, "Keep one of them.", ProblemCode.REPEATED_ATTRIBUTE, keyword)
         text = words[position + 1] if position + 1 < len(words) else ""
         if not text or (text.startswith("{") and "}" not in text):
             raise _problem("no valid expanded list", entry.span, "Write {a,b} without blanks.")
@@ -160,14 +162,14 @@ def _rule(entry: Entry) -> QuotaRule:
         raise _problem("the line should begin with an attribute name", entry.span, _FORM)
     extra = re.search(r"[^,\s]\s+([^\s,=]+)", limits.strip())
     if extra:
-        raise _problem(f'unknown attribute name "{extra.group(1)}"', entry.span, _FORM, Code.UNKNOWN_ATTRIBUTE)
+        raise _problem(f'unknown attribute name "{extra.group(1)}"', entry.span, _FORM, ProblemCode.UNKNOWN_ATTRIBUTE)
     if to and not _limits(limits) and limits.strip() not in ("", "NONE"):
         raise _problem("resource quota set has no rules", entry.span, _FORM)
     hosts = values.get("hosts")
     each_host = isinstance(hosts, Filter) and hosts.expanded
     if not each_host and any(text.startswith("$") for _, text in _limits(limits)):
         message = "dynamic limits are only supported for per host rules"
-        raise _problem(message, entry.span, "Write hosts {*} or other hosts in braces.", Code.BAD_VALUE)
+        raise _problem(message, entry.span, "Write hosts {*} or other hosts in braces.", ProblemCode.BAD_VALUE)
     return QuotaRule(limits=_limits(limits), **values)  # type: ignore[arg-type]
 
 
@@ -185,7 +187,7 @@ def _set(lines: list[Entry], place: Span) -> QuotaSet:
                 name = entry.text
                 complaint = bad_name(name)
                 if complaint:
-                    raise _problem(complaint, entry.span, "Choose another name.", Code.BAD_NAME, "name")
+                    raise _problem(complaint, entry.span, "Choose another name.", ProblemCode.BAD_NAME, "name")
             case "description":
                 description = entry.text
             case "enabled":
@@ -194,11 +196,15 @@ def _set(lines: list[Entry], place: Span) -> QuotaSet:
                 rules.append(_rule(entry))
             case other:
                 message = f'unknown attribute name "{other}"'
-                raise _problem(message, entry.span, "Write name, description, enabled, limit.", Code.UNKNOWN_ATTRIBUTE)
+                raise _problem(
+                    message, entry.span, "Write name, description, enabled, limit.", ProblemCode.UNKNOWN_ATTRIBUTE
+                )
     if not name:
-        raise _problem("resource quota set has no name", place, "Write a line name NAME.", Code.MISSING_ATTRIBUTE)
+        raise _problem(
+            "resource quota set has no name", place, "Write a line name NAME.", ProblemCode.MISSING_ATTRIBUTE
+        )
     if not rules:
-        raise _problem("resource quota set has no rules", place, _FORM, Code.MISSING_ATTRIBUTE)
+        raise _problem("resource quota set has no rules", place, _FORM, ProblemCode.MISSING_ATTRIBUTE)
     return QuotaSet(name=name, description=description, enabled=enabled, rules=tuple(rules))
 
 
@@ -206,7 +212,7 @@ def _enabled(entry: Entry) -> bool:
     try:
         return BOOLEAN.parse(entry.text)
     except BadValue as bad:
-        raise _problem(bad.message, entry.span, bad.remedy, Code.BAD_VALUE, "enabled") from None
+        raise _problem(bad.message, entry.span, bad.remedy, ProblemCode.BAD_VALUE, "enabled") from None
 
 
 def parse_quota_sets(text: str, file: str) -> tuple[QuotaSet, ...]:
@@ -227,7 +233,7 @@ def parse_quota_sets(text: str, file: str) -> tuple[QuotaSet, ...]:
             name, _, value = line.partition(" ")
             if not value.strip():
                 message = '" " is the only character allowed between the attribute name and the value'
-                raise _problem(message, span, f"Write a value after {name}.", Code.SYNTAX, name)
+                raise _problem(message, span, f"Write a value after {name}.", ProblemCode.SYNTAX, name)
             lines.append(Entry(name, value.strip(), span))
     if lines is not None:
         message = 'each value in the attribute value list should end with "}"'

@@ -1,7 +1,7 @@
 """The tables of attributes: each object's class is its table, each field a row.
 
 `attribute` declares a field with its value type, its default as text, a check and a sentence for the reference page.
-`rows_of` gives a class's rows in order; `roost.gridengine.objects.text` reads and prints objects by them.
+`rows_of` returns a class's rows in order; `roost.gridengine.objects.text` reads and prints objects according to them.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ class Row:
 
     name: str
     type: ValueType[Any]
-    #: the text that a new object has
+    #: the text in a new object
     default: str
     doc: str
     check: Check | None
     #: what to write instead of a value that the check refuses
     remedy: str
-    #: reported by the running system and not configured: kept when it is read, and otherwise left out
+    #: reported by the running system rather than configured: kept when read, and otherwise left out
     reported: bool
 
 

@@ -23,7 +23,7 @@ from roost.gridengine.objects.values import (
 
 WIDTH: Final = 34
 POLICIES: Final = "OFS"
-#: parameters of ``params``, with what a value is
+#: parameters of ``params``, with their value types
 PARAMETERS: Final = {"DURATION_OFFSET": "time", "PE_RANGE_ALG": "text", "PROFILE": "flag", "MONITOR": "flag"}
 
 

@@ -1,7 +1,7 @@
 """The share tree: nodes with shares, and its text form.
 
-A node of type 0 is a user or a node in between, one of type 1 a project. Grid Engine numbers the nodes in the order in
-which they are met from the root downwards, the first child's nodes before the second child.
+A node of type 0 is a user or an inner node, one of type 1 a project. Grid Engine numbers the nodes depth first from the
+root.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from roost.base.diagnostics import Span
 from roost.base.records import dataclass
 from roost.gridengine.objects.text import Entry, logical_lines
 from roost.gridengine.objects.values import ULONG, BadValue
-from roost.gridengine.problems import Code, Refused, problem
+from roost.gridengine.problems import ProblemCode, Refused, problem
 
-#: levels of a tree at most
+#: maximum depth of a tree
 DEPTH_MAX: Final = 100
 _FIELDS: Final = ("id", "name", "type", "shares", "childnodes")
 
@@ -25,13 +25,13 @@ class ShareNode:
     """A node of the share tree with the nodes under it."""
 
     name: str
-    #: 0: a user or a node in between; 1: a project
+    #: 0: a user or an inner node; 1: a project
     type: int = 0
     shares: int = 0
     children: tuple[ShareNode, ...] = ()
 
     def nodes(self) -> Iterator[ShareNode]:
-        """The node and all under it, in the order in which they are numbered."""
+        """The node and all below it, in the order of their numbers."""
         yield self
         for child in self.children:
             yield from child.nodes()
@@ -53,7 +53,7 @@ def _number(entry: Entry) -> int:
         message = bad.message
         if entry.text.startswith("-"):
             message = f'parameter "{entry.name}" must be a positive number'
-        raise Refused([problem(Code.BAD_VALUE, message, entry.span, bad.remedy, entry.name)]) from None
+        raise Refused([problem(ProblemCode.BAD_VALUE, message, entry.span, bad.remedy, entry.name)]) from None
 
 
 def _entries(text: str, file: str) -> Iterator[Entry]:
@@ -61,7 +61,9 @@ def _entries(text: str, file: str) -> Iterator[Entry]:
         name, equals, value = line.partition("=")
         if name not in _FIELDS or not equals:
             remedy = f"Write {'=…, '.join(_FIELDS)}=… for each node."
-            raise Refused([problem(Code.UNKNOWN_ATTRIBUTE, f'unknown attribute name "{name}"', span, remedy, name)])
+            raise Refused(
+                [problem(ProblemCode.UNKNOWN_ATTRIBUTE, f'unknown attribute name "{name}"', span, remedy, name)]
+            )
         yield Entry(name, value.strip(), span)
 
 
@@ -74,7 +76,7 @@ def _written(text: str, file: str) -> dict[int, _Written]:
             message = (
                 f'attribute "{entry.name}" appears more than once' if groups else 'required attribute "id" is missing'
             )
-            code = Code.REPEATED_ATTRIBUTE if groups else Code.MISSING_ATTRIBUTE
+            code = ProblemCode.REPEATED_ATTRIBUTE if groups else ProblemCode.MISSING_ATTRIBUTE
             raise Refused([problem(code, message, entry.span, "Begin each node with id=.", entry.name)])
         groups[-1][entry.name] = entry
     nodes: dict[int, _Written] = {}
@@ -83,7 +85,7 @@ def _written(text: str, file: str) -> dict[int, _Written]:
             if name not in group:
                 message = f'required attribute "{name}" is missing'
                 place = group["id"].span
-                raise Refused([problem(Code.MISSING_ATTRIBUTE, message, place, f"Add {name}=.", name)])
+                raise Refused([problem(ProblemCode.MISSING_ATTRIBUTE, message, place, f"Add {name}=.", name)])
         children = group["childnodes"]
         numbers = (
             ()
@@ -107,11 +109,15 @@ def parse_share_tree(text: str, file: str) -> ShareNode | None:
         if number not in nodes or number in taken:
             message = f"found reference to node {number} but no specification"
             raise Refused(
-                [problem(Code.UNKNOWN_REFERENCE, message, parent, "Name each node once as a child.", "childnodes")]
+                [
+                    problem(
+                        ProblemCode.UNKNOWN_REFERENCE, message, parent, "Name each node once as a child.", "childnodes"
+                    )
+                ]
             )
         if depth > DEPTH_MAX:
             message = f"node {number} is more than {DEPTH_MAX} levels below the root"
-            raise Refused([problem(Code.BAD_VALUE, message, parent, "Make the tree flatter.", "childnodes")])
+            raise Refused([problem(ProblemCode.BAD_VALUE, message, parent, "Make the tree flatter.", "childnodes")])
         taken.add(number)
         node = nodes[number]
         children = tuple(build(child, node.span, depth + 1) for child in node.children)

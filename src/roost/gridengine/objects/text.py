@@ -1,9 +1,9 @@
-"""The flat form of an object: a line for each attribute, its name, blanks, its value.
+"""The flat form of an object: one line per attribute, with its name, blanks, and its value.
 
 `#` at the start of a line begins a comment. A backslash at the end of a line continues it; blanks before the backslash
-and at the start of the next line count as one. All attributes of an object must be there, each once. `show` prints what
-`qconf -s…` prints with SGE_SINGLE_LINE set, which is also what `save_sge_config.sh` writes; `wrapped` breaks
-long lines as `qconf` does otherwise.
+and at the start of the next line count as one. All attributes of an object must be present exactly once. `show` prints
+what `qconf -s…` prints with SGE_SINGLE_LINE set, which is also what `save_sge_config.sh` writes; `wrapped` breaks long
+lines as `qconf` does otherwise.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from typing import Any, Final, NamedTuple
 from roost.base.diagnostics import Span
 from roost.gridengine.objects.rows import Row
 from roost.gridengine.objects.values import BadValue
-from roost.gridengine.problems import Code, Refused, problem
+from roost.gridengine.problems import ProblemCode, Refused, problem
 
 _CONTINUED: Final = re.compile(r"([ \t]*)\\\n([ \t]*)")
-#: columns after which `qconf` goes on in the next line
+#: columns after which `qconf` continues on the next line
 LINE_LENGTH_MAX: Final = 80
 
 
 class Entry(NamedTuple):
-    """One attribute as it was written."""
+    """One attribute as written."""
 
     name: str
     text: str
@@ -48,7 +48,7 @@ def entries(lines: Iterable[tuple[str, Span]], known: Sequence[str] = ()) -> Ite
             raise _unknown(name, span, known)
         if not value.strip():
             message = '" " is the only character allowed between the attribute name and the value'
-            raise Refused([problem(Code.SYNTAX, message, span, f"Write a value after {name}.", name)])
+            raise Refused([problem(ProblemCode.SYNTAX, message, span, f"Write a value after {name}.", name)])
         yield Entry(name, value.strip(), span)
 
 
@@ -58,22 +58,24 @@ def by_name(found: Iterable[Entry], known: Sequence[str], optional: Sequence[str
     for entry in found:
         if entry.name in kept:
             message = f'attribute "{entry.name}" appears more than once'
-            raise Refused([problem(Code.REPEATED_ATTRIBUTE, message, entry.span, "Keep one of them.", entry.name)])
+            raise Refused(
+                [problem(ProblemCode.REPEATED_ATTRIBUTE, message, entry.span, "Keep one of them.", entry.name)]
+            )
         if entry.name not in known:
             raise _unknown(entry.name, entry.span, known)
         kept[entry.name] = entry
     for name in known:
         if name not in kept and name not in optional:
             message = f'required attribute "{name}" is missing'
-            raise Refused([problem(Code.MISSING_ATTRIBUTE, message, place, f"Add a line for {name}.", name)])
+            raise Refused([problem(ProblemCode.MISSING_ATTRIBUTE, message, place, f"Add a line for {name}.", name)])
     return kept
 
 
 def _unknown(name: str, span: Span, known: Sequence[str]) -> Refused:
     remedy = f"The attributes are {', '.join(known)}."
-    # For Grid Engine, a name ends at such a sign.
+    # In Grid Engine, a name ends at such a character.
     name = re.split("[&(]", name)[0] or name
-    return Refused([problem(Code.UNKNOWN_ATTRIBUTE, f'unknown attribute name "{name}"', span, remedy, name)])
+    return Refused([problem(ProblemCode.UNKNOWN_ATTRIBUTE, f'unknown attribute name "{name}"', span, remedy, name)])
 
 
 def value_of(row: Row, text: str, span: Span) -> Any:
@@ -81,10 +83,10 @@ def value_of(row: Row, text: str, span: Span) -> Any:
     try:
         value = row.type.parse(text)
     except BadValue as error:
-        raise Refused([problem(Code.BAD_VALUE, error.message, span, error.remedy, row.name)]) from None
+        raise Refused([problem(ProblemCode.BAD_VALUE, error.message, span, error.remedy, row.name)]) from None
     complaint = row.check(value) if row.check else None
     if complaint:
-        raise Refused([problem(Code.BAD_VALUE, complaint, span, row.remedy, row.name)])
+        raise Refused([problem(ProblemCode.BAD_VALUE, complaint, span, row.remedy, row.name)])
     return value
 
 
@@ -94,10 +96,10 @@ def show(pairs: Iterable[tuple[str, str]], width: int) -> str:
 
 
 def wrapped(text: str, indent: int | None = None) -> str:
-    """The flat form as `qconf` prints it without SGE_SINGLE_LINE: long values go on in further lines.
+    """The flat form as `qconf` prints it without SGE_SINGLE_LINE: long values continue on further lines.
 
-    A value is broken behind a comma or a blank. Further lines begin in the column of the value, or at `indent`, which
-    is 3 for resource quota sets.
+    A value is broken after a comma or a blank. Further lines begin in the column of the value, or at `indent`, which is
+    3 for resource quota sets.
     """
     return "".join(f"{line}\n" for each in text.splitlines() for line in _folded(each, indent))
 
@@ -110,7 +112,7 @@ def _folded(line: str, indent: int | None) -> Iterator[str]:
     present, begun = found.group(), False
     parts = re.findall(r"[^ ,]*[ ,]+|[^ ,]+", line[found.end() :])
     for number, part in enumerate(parts, 1):
-        # A line that goes on ends in a blank and a backslash.
+        # A continued line ends in a blank and a backslash.
         room = LINE_LENGTH_MAX - (2 if number < len(parts) else 0)
         if begun and len((present + part).rstrip()) > room:
             yield f"{present.rstrip()} \\"

@@ -1,8 +1,8 @@
 """The scalar values of Grid Engine's objects: numbers, amounts of memory and time, truth values, names.
 
-A value is read from the text that `qconf` takes and shown as `qconf -s…` prints it. Times and amounts of memory keep
-the text they were written in beside the number it means, because Grid Engine prints them back unchanged. Errors are in
-Grid Engine's words; the caller adds the place.
+A value is parsed from the text accepted by `qconf` and shown as printed by `qconf -s…`. Times and amounts of memory
+keep their text in addition to the number, because Grid Engine prints them back unchanged. Errors have Grid Engine's
+messages; the caller adds the place.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ NAME_LENGTH_MAX: Final = 512
 class BadValue(Exception):
     """A text is not a value of its type; the message is Grid Engine's.
 
-    A message that begins with ``is`` says it of the attribute; the reader of the object puts the name before it.
+    A message that begins with ``is`` is about the attribute, whose name the reader of the object prepends.
     """
 
     def __init__(self, message: str, remedy: str) -> None:
@@ -69,7 +69,7 @@ class BadValue(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """A time or an amount of memory: the text that was written, and the seconds or bytes it means."""
+    """A time or an amount of memory: the text, and the number of seconds or bytes."""
 
     text: str
     #: seconds or bytes; infinite for INFINITY
@@ -97,7 +97,7 @@ def is_none(text: str) -> bool:
 
 
 def number(text: str) -> float | None:
-    """The number that a text with an optional multiplier letter means, or None if it is not a number."""
+    """The number of a text with an optional multiplier letter, or None if it is not a number."""
     if text.casefold() in ("infinity", "inf"):
         return math.inf
     factor = 1
@@ -113,7 +113,7 @@ def number(text: str) -> float | None:
 
 
 def seconds(text: str) -> float | None:
-    """The seconds that a time means: a number, or ``hours:minutes:seconds`` in which a part may be empty."""
+    """The seconds of a time: a number, or ``hours:minutes:seconds`` in which a part may be empty."""
     if ":" not in text:
         return number(text)
     parts = text.split(":")
@@ -216,7 +216,7 @@ NAMES: Final = ValueType("names", *_listed(r"\s,", " "), "names separated by bla
 #: names separated by blanks only, as Grid Engine reads them in objects other than queues
 BLANK_NAMES: Final = ValueType("names", *_listed(r"\s", " "), "names separated by blanks, or NONE")
 COMMA_NAMES: Final = ValueType("names", *_listed(r",\s", ","), "names separated by commas, or NONE")
-#: a user list's entries, which are kept as they are, repetitions included
+#: a user list's entries, kept unchanged, including repetitions
 ENTRIES: Final = ValueType(
     "entries", _entries, lambda value: ",".join(value) or NONE, "users and @groups separated by commas, or NONE"
 )

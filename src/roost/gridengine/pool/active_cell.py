@@ -1,4 +1,4 @@
-"""The cell that a pool runs by: its objects, its instances, and what runs need to know of its past."""
+"""The active cell of a pool: its objects, its instances, and the state that runs need."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from roost.model.cell_usage import Owner, Used
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActiveCell:
-    """The cell that a pool runs by."""
+    """The active cell of a pool."""
 
     revision: int
     cell: Cell
     instances: tuple[QueueInstance, ...]
-    #: Whether anything of its configuration suspends jobs.
+    #: Whether its configuration can suspend jobs.
     suspends_by_itself: bool
-    #: Letters that instances were given; those without have their `initial_state`.
+    #: State letters set by command; instances without have their `initial_state`.
     states: Mapping[str, str] = field(default_factory=dict)
-    #: When they were given them, and when the daemons of hosts started, epoch s.
+    #: When they were set, and when the daemons of hosts started, epoch s.
     given_at: Mapping[str, float] = field(default_factory=dict)
     started: Mapping[str, float] = field(default_factory=dict)
     #: Instances that are in the error state, each with the reason.
     errors: Mapping[str, str] = field(default_factory=dict)
-    #: What users have used, as far as a run needs it.
+    #: Usage of users, as far as a run needs it.
     usage: tuple[tuple[Owner, Used], ...] = ()
-    #: Whether a run does.
+    #: Whether a run needs it.
     needs_usage: bool = False
     #: Advance reservations.
     reservations: tuple[AdvanceReservation, ...] = ()
@@ -50,16 +50,16 @@ class ActiveCell:
 
     @property
     def has_initial_states(self) -> bool:
-        """Whether it matters when daemons of machines started."""
+        """Whether the start times of machines' daemons matter."""
         return any(map(has_initial_state, self.instances))
 
     @property
     def suspends(self) -> bool:
-        """Whether anything of it suspends jobs."""
+        """Whether it can suspend jobs."""
         return self.suspends_by_itself or any("s" in letters for letters in self.states.values())
 
     def reserved_at(self, number: int) -> int:
-        """When an advance reservation was made, epoch s; 0 if there is none of that number."""
+        """When an advance reservation was made, epoch s; 0 if the number is unknown."""
         return next((int(one.submitted) for one in self.reservations if one.number == number), 0)
 
     def with_errors(self, errors: Mapping[str, str]) -> ActiveCell:

@@ -1,6 +1,6 @@
-"""Whether a queue takes jobs, by its cell: what they ask for, who submits them, and how many there are already.
+"""Whether a queue accepts jobs under its cell: by their requests, their submitter, and the number of jobs.
 
-Refusals are in Grid Engine's words where it has some.
+Refusals are in Grid Engine's words where it has a message.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from roost.gridengine.pool.requests import Reader
 from roost.model.cell_requests import ASKED, DEADLINE, DEADLINE_USERS, NAME, OVERRIDE_TICKETS
 from roost.schedd.jobs.book import JobSource
 
-#: What is wrong with a submission, told at once.
+#: Most problems of a submission that are reported at once.
 COMPLAINTS_MAX: Final = 5
-#: What is said of a job with a priority that only operators may give.
+#: The message for a priority that only operators may give.
 RAISED: Final = "job rejected: positive submission priority requires operator privileges"
 _ASKED: Final = frozenset(fold(name) for name in ASKED)
 _NAME: Final = fold(NAME)
 _PRIORITY: Final = fold("JobPrio")
 _DEADLINE: Final = fold(DEADLINE)
 _TICKETS: Final = fold(OVERRIDE_TICKETS)
-#: Values of attributes that ask for nothing.
+#: Values of attributes that mean no request.
 NOTHING: Final = (MISSING, UNDEFINED, 0, "")
 
 
@@ -37,10 +37,10 @@ class Submitter(NamedTuple):
     user: str
     #: Where.
     host: str
-    #: Of the account on that host; None where it is not known.
+    #: User id on that host; None if unknown.
     uid: int | None = None
     gid: int | None = None
-    #: Groups of the operating system that count in user lists.
+    #: Operating system groups that count in user lists.
     groups: tuple[str, ...] = ()
 
 
@@ -56,7 +56,7 @@ def barred(cell: Cell, who: Submitter, reader: Reader, clusters: Sequence[JobSou
 
 
 def over_limits(cell: Cell, own: int, present: int) -> list[str]:
-    """Why a user with so many jobs, in a queue with so many of all users, may not submit another one.
+    """Why a user with `own` jobs, in a queue with `present` jobs, may not submit another one.
 
     An array is one job, as in Grid Engine.
     """
@@ -118,7 +118,7 @@ def _project_bars(cell: Cell, who: Submitter, project: str) -> Iterator[str]:
 
 
 def deadline_bars(cell: Cell, user: str, groups: tuple[str, ...], given: ClassAd) -> str:
-    """Why a user's jobs may not have the deadline that they ask for; "" if they may, or have none."""
+    """Why a user's jobs may not have the requested deadline; "" if they may, or have none."""
     if given.cell(_DEADLINE) in NOTHING:
         return ""
     listed = cell.user_lists.get(DEADLINE_USERS)
@@ -128,7 +128,7 @@ def deadline_bars(cell: Cell, user: str, groups: tuple[str, ...], given: ClassAd
 
 
 def ticket_bars(user: str, given: ClassAd, *, operates: bool) -> str:
-    """Why a user may not give jobs override tickets; "" if that is allowed, or they get none."""
+    """Why a user may not give jobs override tickets; "" if that is allowed, or none are given."""
     if operates or given.cell(_TICKETS) in NOTHING:
         return ""
     return f'denied: "{user}" must be operator to change amount of override tickets'
@@ -141,7 +141,7 @@ def is_raised(cluster: JobSource) -> bool:
 
 
 def complaints(reader: Reader, clusters: Sequence[JobSource]) -> list[str]:
-    """What is wrong with the requests of the jobs of clusters."""
+    """Problems with the requests of the jobs of clusters."""
     found: dict[str, None] = {}
     for cluster in clusters:
         apart = not _ASKED.isdisjoint(cluster.varying)

@@ -1,4 +1,4 @@
-"""The context of a queue instance for one job: what the cell's queue, host and global configuration give it.
+"""The context of a queue instance for one job: the settings from the cell's queue, host and global configuration.
 
 =====================  ============================================================================================
 value                  where it comes from
@@ -33,14 +33,14 @@ from roost.model.cell_requests import CHECKPOINT, CHECKPOINT_WHEN
 from roost.model.queue_context import CheckpointContext, ParallelContext, QueueContext
 from roost.model.signals import signal_named
 
-#: Limits without the `s_` or `h_` before them.
+#: Limits without the prefix `s_` or `h_`.
 LIMITS: Final = ("rt", "cpu", "fsize", "data", "stack", "core", "rss", "vmem")
-#: Those that each slot of a job adds to.
+#: Limits that are multiplied by the slots of a job.
 _PER_SLOT: Final = ("cpu", "vmem")
 
 
 def context_of(cell: Cell, task: ClassAd, job_ad: ClassAd | None = None, sge_root: str = "") -> QueueContext | None:
-    """The context of a job by what it got of the cell (`CellTask`); None if the cell no longer has its queue.
+    """The context of a job from its allocation in the cell (`CellTask`); None if the cell no longer has its queue.
 
     `job_ad` says whether it has a checkpointing interface; `sge_root` is that of the queue.
     """
@@ -57,7 +57,8 @@ def context_of(cell: Cell, task: ClassAd, job_ad: ClassAd | None = None, sge_roo
 
 
 def checkpoint_of(cell: Cell, queue: str, host: str, job_ad: ClassAd) -> CheckpointContext | None:
-    """The checkpointing interface of a job in an instance of a queue; None without one, or if the cell lost it."""
+    """The checkpointing interface of a job in an instance of a queue; None without one, or if the cell no longer has
+    it."""
     name = text_of(job_ad, CHECKPOINT)
     interface = cell.checkpoints.get(name) if name else None
     if interface is None:
@@ -81,9 +82,10 @@ def checkpoint_of(cell: Cell, queue: str, host: str, job_ad: ClassAd) -> Checkpo
 
 
 def slave_contexts(cell: Cell, task: ClassAd, host: str) -> list[QueueContext]:
-    """What a parallel job's queue instances on a host give slave tasks, with its slots there; by the master's ad.
+    """The contexts for slave tasks in a parallel job's queue instances on a host, with its slots there; from the
+    master's ad.
 
-    A task has one slot. Instances whose queue the cell no longer has are left out; none is left where the parallel
+    A task has one slot. Instances whose queue the cell no longer has are left out; the result is empty if the parallel
     environment does not control slave tasks.
     """
     running = running_task([task], 0, 0.0)
@@ -105,7 +107,7 @@ def is_first_task(cell: Cell, task: ClassAd) -> bool:
 def _context(
     cell: Cell, name: str, asked: Iterable[Pair], processes: int, slots: int, parallel: ParallelContext | None
 ) -> QueueContext | None:
-    """The context of a queue instance; limits that each slot adds to are those of so many `processes`."""
+    """The context of a queue instance; per-slot limits are multiplied by `processes`."""
     queue, host = cell.queues.get(name.partition("@")[0]), host_of(name)
     if queue is None:
         return None
@@ -116,7 +118,7 @@ def _context(
         slots=slots,
         parallel=parallel,
         limits=_limits(settings, asked, processes),
-        report_s=_report_s(cell, host),
+        report_s=report_s(cell, host),
         priority=int(settings.priority.number),
         tmpdir=settings.tmpdir,
         prolog=_command(cell, host, "prolog", settings.prolog),
@@ -175,8 +177,8 @@ def _environment_command(cell: Cell, environment: str, name: str) -> str:
     return "" if is_none(text) or text == "/bin/true" else text
 
 
-def _report_s(cell: Cell, host: str) -> float | None:
-    """`load_report_time`, s: how often execution daemons of Grid Engine say what jobs use."""
+def report_s(cell: Cell, host: str) -> float | None:
+    """`load_report_time`, s: how often execution daemons of Grid Engine report the usage of jobs."""
     found = seconds(_configured(cell, host, "load_report_time") or BY_NAME["load_report_time"].default)
     return None if found is None else max(1.0, found)
 
@@ -187,7 +189,7 @@ def _is_set(cell: Cell, name: str) -> bool:
 
 
 def parameters(text: str | None) -> dict[str, str]:
-    """The parameters of `qmaster_params` or `execd_params`, by name; a name alone has no value."""
+    """The parameters of `qmaster_params` or `execd_params`, by name; a bare name has no value."""
     return dict(word.partition("=")[::2] for word in (text or "").replace(",", " ").split())
 
 

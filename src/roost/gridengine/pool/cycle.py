@@ -1,20 +1,20 @@
-"""A cycle of a pool that runs by a cell: the matchmaker's snapshot in, the matchmaker's plan out.
+"""A cycle of a pool with a cell: the matchmaker's snapshot in, the matchmaker's plan out.
 
-1. The tasks that run are the claimed slots with a `CellTask`, and the tasks of matches that were handed out and whose
-   slots do not say so yet.
-2. Each group of idle jobs that the queues tell apart is a job; several processes of a cluster are an array.
+1. The running tasks are the claimed slots with a `CellTask`, plus the tasks of matches that were handed out but whose
+   slots have not reported them yet.
+2. Each group of idle jobs that the queues distinguish is a job; several processes of a cluster are an array.
 3. The scheduling run decides which queue instance each job gets.
-4. A task starts on a slot of its host's machine that offers itself and agrees with the job. A partitionable slot is
-   given away once in a cycle, for its machine names its next claim only when it has cut a part for the one before.
-   Other tasks of the run that were to start there wait for the next cycle. A parallel job gets a part of a
-   partitionable slot for all that it has on a host, or as many other slots, on each of its hosts: all of them in one
-   match, or nothing in this cycle.
-5. What is to suspend tasks is compared with what their slots show (`suspensions`).
+4. A task starts on an available slot of its host's machine that matches the job. A partitionable slot is given away
+   once per cycle, because its machine offers its next claim only after it has created the dynamic slot for the previous
+   one. Other tasks of the run that should start there wait for the next cycle. A parallel job gets one dynamic slot for
+   all its slots on a host, or as many static slots, on each of its hosts: all of them in one match, or nothing in this
+   cycle.
+5. The causes that must suspend tasks are compared with those that their slots report (`suspensions`).
 
 What it does not do
-    Jobs that ask for more than one core wait, and say so; a job with a parallel environment asks for one core a slot.
-    Concurrency limits, fair-share priorities,
-    group quotas and preemption of the matchmaker: the cell's own policies take their place.
+    Jobs that request more than one core wait, with that reason; a job with a parallel environment requests one core per
+    slot. Concurrency limits, fair-share priorities, group quotas and preemption of the matchmaker do not apply: the
+    cell's own policies replace them.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from roost.gridengine.pool.hosts import Hosts, global_loads, load_values
 from roost.gridengine.pool.instance_states import letters_of
 from roost.gridengine.pool.requests import Groups, Reader
 from roost.gridengine.pool.reservations import booked
-from roost.gridengine.pool.suspensions import Order, Place, Suspensions
+from roost.gridengine.pool.suspensions import OccupiedSlot, SuspendOrder, Suspensions
 from roost.gridengine.pool.tasks import (
     Parts,
     Start,
@@ -49,21 +49,23 @@ from roost.gridengine.pool.tasks import (
 )
 from roost.gridengine.pool.usage import used_by_account
 from roost.gridengine.scheduling import (
+    CellSnapshot,
     Dispatch,
     Grant,
     HostReport,
     NotScheduled,
     PendingJob,
-    Plan,
     Priority,
     RunningTask,
+    SchedulingPlan,
     running,
+    turn,
 )
-from roost.gridengine.scheduling import Snapshot as CellSnapshot
 from roost.gridengine.scheduling.loads import host_of
-from roost.gridengine.scheduling.reasons import Code
+from roost.gridengine.scheduling.reasons import ReasonCode
 from roost.model.cell_requests import (
     DEADLINE,
+    FOLLOWS,
     NEXT_ON_MACHINE,
     NOT_BEFORE,
     OVERRIDE_TICKETS,
@@ -81,9 +83,9 @@ from roost.schedd.jobs.idle import Autoclusters
 
 #: States of slots in use.
 _TAKEN: Final = frozenset(("Claimed", "Preempting", "Matched"))
-#: Slots that are looked at in a step.
+#: Slots examined per step.
 _STEP: Final = 256
-#: A run looks at so many tasks of an array more than may start in it.
+#: How many more tasks of an array a run considers than may start in it.
 _TASKS_MORE: Final = 1
 _EPOCH: Final = datetime.datetime(1970, 1, 1)
 #: `qsub -p`
@@ -92,22 +94,22 @@ _PRIORITIES: Final = (-1023, 1024)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seat:
-    """A slot that may be given away."""
+    """A slot that may be given away, now or as soon as its machine offers a claim for the rest of it."""
 
     slot: str
     row: int
     partitionable: bool
-    #: Tasks of one slot that it has room for.
+    #: Number of one-slot tasks that fit.
     room: int
 
 
 class Task(NamedTuple):
-    """A task that runs or is about to."""
+    """A task that is running or about to run."""
 
     ad: ClassAd
     #: Epoch s.
     started: float
-    #: Its slot and what that shows; "" and an empty ad for one that is about to run.
+    #: Its slot and the slot's ad; "" and an empty ad for one that is about to run.
     slot: str = ""
     slot_ad: ClassAd = ClassAd()
 
@@ -122,7 +124,7 @@ class PoolHosts:
     tasks: list[Task] = field(default_factory=list)
 
     def jobs(self) -> list[list[Task]]:
-        """The tasks by job: each alone, or with the other parts of a parallel one, the master's first."""
+        """The tasks by job: each alone, or with the other parts of a parallel job, the master's first."""
         found: dict[str, list[Task]] = {}
         for place, task in enumerate(self.tasks):
             found.setdefault(gang_of(task.ad) or str(place), []).append(task)
@@ -143,34 +145,34 @@ class _Wanted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CellRecord:
-    """What a cycle leaves behind for those who ask why."""
+    """The record of a cycle for explanations."""
 
     at: float
     revision: int
-    plan: Plan | None
+    plan: SchedulingPlan | None
     #: By queue and autocluster: the number in the plan.
     numbers: Mapping[tuple[str, int], int] = field(default_factory=dict)
-    #: By queue and autocluster: why the run did not look at jobs, or could not start them where it wanted to.
+    #: By queue and autocluster: why the run did not consider jobs, or could not start them where planned.
     apart: Mapping[tuple[str, int], str] = field(default_factory=dict)
-    #: What machines are to be told of suspensions.
-    suspensions: tuple[Order, ...] = ()
-    #: By queue and cluster: the number in the plan, of jobs that wait and of those that run.
+    #: Suspension orders for machines.
+    suspensions: tuple[SuspendOrder, ...] = ()
+    #: By queue and cluster: the number in the plan, for waiting and running jobs.
     clusters: Mapping[tuple[str, int], int] = field(default_factory=dict)
-    #: What local time is ahead of UTC, s.
+    #: Offset of local time from UTC, s east.
     zone_offset_s: float = 0.0
 
     def priorities(self) -> Iterator[tuple[str, int, Priority, bool]]:
-        """Queue, cluster and priority of each job, and whether it waits because its user has enough."""
+        """Queue, cluster and priority of each job, and whether it waits because of a limit of its user."""
         if self.plan is None:
             return
         known, waiting = self.plan.priorities, self.plan.waiting
         for (schedd, cluster), number in self.clusters.items():
             if number in known:
                 reasons = waiting[number].reasons if number in waiting else ()
-                yield schedd, cluster, known[number], any(one.code is Code.USER_LIMIT for one in reasons)
+                yield schedd, cluster, known[number], any(one.code is ReasonCode.USER_LIMIT for one in reasons)
 
     def about_request(self, schedd: str, submitter: str, autocluster: int) -> JobInCell | None:
-        """Why a request got nothing; None if the cycle was not asked for it."""
+        """Why a request got nothing; None if it was not in the cycle."""
         key = schedd, autocluster
         if key not in self.numbers and key not in self.apart:
             return None
@@ -184,7 +186,7 @@ class CellRecord:
         )
 
     def reasons(self, key: tuple[str, int]) -> Iterator[str]:
-        """Why jobs wait, a sentence each, as `qstat -j` prints them."""
+        """Why jobs wait, in sentences, as `qstat -j` prints them."""
         if key in self.apart:
             yield self.apart[key]
         if self.plan is not None and key in self.numbers:
@@ -193,7 +195,7 @@ class CellRecord:
                 yield reserved
 
     def _reserved(self, number: int) -> str:
-        """What is kept for a job, in a sentence; "" for nothing."""
+        """The resources reserved for a job, in a sentence; "" for none."""
         found = [one for one in self.plan.reservations if one.job == number] if self.plan is not None else []
         if not found:
             return ""
@@ -203,7 +205,7 @@ class CellRecord:
         return f"reservation begins at {when:%m/%d/%Y %H:%M:%S} on {grants}{more}"
 
     def about_slot(self, slot: str) -> SlotInCycle | None:
-        """Slots take part through their hosts: a run has no verdict on one of them."""
+        """None: slots take part through their hosts, so a run has no verdict on a slot."""
         return None
 
 
@@ -214,10 +216,10 @@ def cell_cycle(
     significant: Sequence[str],
     suspensions: Suspensions | None = None,
 ) -> Steps[Matches]:
-    """Decide what the pool's idle jobs get, in steps between which nothing may change that they are about.
+    """Decide what the pool's idle jobs get, in steps; its inputs must not change between steps.
 
-    `significant` are the attributes of jobs that the policies of machines ask for; `suspensions` know what machines
-    were told in earlier cycles.
+    `significant` are the job attributes that machine policies use; `suspensions` has the orders to machines in earlier
+    cycles.
     """
     return bounded(_cycle(active, snapshot, groups, significant, suspensions or Suspensions()))
 
@@ -243,7 +245,7 @@ def _cycle(
     jobs: dict[int, _Wanted] = dict(enumerate(wanted, 1))
     pending: list[PendingJob] = []
     for number, each in jobs.items():
-        pending.append(_pending(number, each.request, reader, verdicts, limit))
+        pending.append(_pending(number, each.request, reader, verdicts, limit, snapshot.now))
         yield
     clusters = _clusters(jobs)
     told = cell_snapshot(active, snapshot, found, suspensions, pending, clusters)
@@ -263,20 +265,20 @@ def _clusters(jobs: Mapping[int, _Wanted]) -> dict[tuple[str, int], int]:
 
 
 class _CarriedOut(NamedTuple):
-    """What comes of a plan, if there is one: jobs with their matches, as `_starts` yields them, and orders to suspended
-    jobs.
+    """The effects of a plan, if there is one: jobs with their matches, as `_starts` yields them, and orders to
+    suspended jobs.
     """
 
-    plan: Plan | None = None
+    plan: SchedulingPlan | None = None
     starts: Iterator[tuple[int, Match | None]] = iter(())
-    orders: tuple[Order, ...] = ()
+    orders: tuple[SuspendOrder, ...] = ()
 
 
-def _orders(pool: PoolHosts, plan: Plan, suspensions: Suspensions, now: float) -> tuple[Order, ...]:
-    # A parallel job is suspended where its master is.
+def _orders(pool: PoolHosts, plan: SchedulingPlan, suspensions: Suspensions, now: float) -> tuple[SuspendOrder, ...]:
+    # A parallel job is suspended at its master.
     masters = (some[0] for some in pool.jobs())
     found = [each for each in zip(masters, plan.suspenders, plan.suspenders_after, strict=True) if each[0].slot]
-    places = [Place(each.slot, each.slot_ad, instance_of(each.ad)) for each, _, _ in found]
+    places = [OccupiedSlot(each.slot, each.slot_ad, instance_of(each.ad)) for each, _, _ in found]
     return tuple(suspensions.orders(places, [causes for _, causes, _ in found], now, [after for *_, after in found]))
 
 
@@ -284,8 +286,9 @@ def _orders(pool: PoolHosts, plan: Plan, suspensions: Suspensions, now: float) -
 
 
 def pool_hosts(snapshot: Snapshot, hosts: Hosts) -> Steps[PoolHosts]:
-    """Look at all slots."""
+    """Collect the hosts and tasks from all slots."""
     found, table = PoolHosts(), snapshot.slots
+    pledged = _pledged(snapshot)
     for row, name in enumerate(map(str, table.keys())):
         if row % _STEP == 0:
             yield
@@ -298,23 +301,36 @@ def pool_hosts(snapshot: Snapshot, hosts: Hosts) -> Steps[PoolHosts]:
             continue
         found.machines.setdefault(host, ad)
         seats = found.seats.setdefault(host, [])
-        if name in snapshot.claims and name not in snapshot.promised and ad.get("State") not in _TAKEN:
+        if name in snapshot.claims and ad.get("State") not in _TAKEN:
             partitionable = ad.get("PartitionableSlot") is True
             room = int(_number(ad, "Cpus")) if partitionable else 1
+            if name in snapshot.promised:
+                # The rest of a partitionable slot can be given away as soon as its machine has created the dynamic
+                # slot.
+                room -= pledged[host] if partitionable else room
             if room > 0:
                 seats.append(Seat(slot=name, row=row, partitionable=partitionable, room=room))
     found.tasks += [Task(each.task, snapshot.now) for each in snapshot.pledges if each.task is not None]
     return found
 
 
+def _pledged(snapshot: Snapshot) -> Counter[str]:
+    """Host to the slots of tasks that machines have not reported yet."""
+    found: Counter[str] = Counter()
+    for each in snapshot.pledges:
+        if each.task is not None:
+            found[host_of(instance_of(each.task))] += sum(grant.slots for grant in grants_of(each.task))
+    return found
+
+
 class _Verdicts:
-    """Which hosts' machines refuse a job; jobs that machines cannot tell apart are asked for once."""
+    """The hosts whose machines refuse a job; evaluated once for jobs that machines cannot distinguish."""
 
     def __init__(self, snapshot: Snapshot, pool: PoolHosts, significant: Sequence[str]) -> None:
         self._snapshot, self._kinds = snapshot, Autoclusters(significant)
         size = len(snapshot.slots)
         self._names = [host for host, seats in pool.seats.items() if seats]
-        #: Row to the place of its host in the names, -1 for a slot that is not to be given away.
+        #: Row to the place of its host in the names, -1 for an unavailable slot.
         self._hosts = np.full(size, -1, np.int64)
         for place, host in enumerate(self._names):
             for seat in pool.seats[host]:
@@ -331,16 +347,16 @@ class _Verdicts:
         return self._known[kind]
 
     def refused(self, ad: ClassAd) -> frozenset[str]:
-        """The hosts that have slots to give away, and none for this job."""
+        """The hosts that have available slots, but none for this job."""
         return self._of(ad)[1]
 
     def takes(self, ad: ClassAd, seat: Seat) -> bool:
-        """Whether a slot and a job agree."""
+        """Whether a slot and a job match."""
         return bool(self._of(ad)[0][seat.row])
 
 
 def _of_cell(active: ActiveCell, pool: PoolHosts, now: float) -> dict[str, HostReport]:
-    """What load sensors say of the cell; nothing if there are none."""
+    """Load values of the cell from load sensors; empty if there are none."""
     values = global_loads(pool.machines.values(), active.cell.complexes)
     return {GLOBAL: HostReport(time=now, values=values)} if values else {}
 
@@ -353,7 +369,8 @@ def cell_snapshot(
     pending: Sequence[PendingJob] = (),
     clusters: dict[tuple[str, int], int] | None = None,
 ) -> CellSnapshot:
-    """What the run sees; `clusters` has the numbers of waiting jobs by queue and cluster, and gets those that run."""
+    """The snapshot for the run; `clusters` has the numbers of waiting jobs by queue and cluster, and running ones are
+    added."""
     numbers = {} if clusters is None else clusters
     tasks: list[RunningTask] = []
     for place, some in enumerate(pool.jobs()):
@@ -387,7 +404,7 @@ def cell_snapshot(
 
 
 def _given(active: ActiveCell) -> Iterator[tuple[str, str]]:
-    """States of instances that neither their calendars nor their loads say."""
+    """States of instances that do not follow from calendars or loads."""
     known = dict(active.states)
     for one in active.instances:
         at, started = active.given_at.get(one.name, 0.0), active.started.get(one.host, 0.0)
@@ -397,7 +414,7 @@ def _given(active: ActiveCell) -> Iterator[tuple[str, str]]:
 
 
 def _orphans(active: ActiveCell, occupied: Sequence[str]) -> Iterator[QueueInstance]:
-    """Instances in which tasks run though the cell has them no more."""
+    """Instances in which tasks run although the cell no longer has them."""
     known = {one.name for one in active.instances}
     resolver = Resolver(active.cell)
     for name in dict.fromkeys(occupied):
@@ -410,7 +427,7 @@ def _orphans(active: ActiveCell, occupied: Sequence[str]) -> Iterator[QueueInsta
 
 
 def _misfit(ad: ClassAd) -> str:
-    """Why a job is none that a run could start; empty if it is."""
+    """Why a run could never start a job; empty if it could."""
     cpus = _number(ad, "RequestCpus")
     if cpus > 1:
         return f"asks for {cpus:g} cores, and pools start jobs of one slot only in a cell: request_cpus must be 1"
@@ -422,13 +439,13 @@ def _misfit(ad: ClassAd) -> str:
     return ""
 
 
-def _pending(number: int, request: Request, reader: Reader, verdicts: _Verdicts, limit: int) -> PendingJob:
+def _pending(number: int, request: Request, reader: Reader, verdicts: _Verdicts, limit: int, now: float) -> PendingJob:
     ad, (_, first) = request.ad, _job(request.job)
     several = first > 0 or request.count > 1
     low, high = _PRIORITIES
     return PendingJob(
         number=number,
-        request=reader.request(ad, verdicts.refused(ad)),
+        request=reader.request(ad, verdicts.refused(ad), now),
         submitted=_number(ad, "QDate"),
         priority=max(low, min(high, int(_number(ad, "JobPrio")))),
         share=max(0, int(_number(ad, SHARE))),
@@ -448,27 +465,28 @@ def _starts(
     active: ActiveCell,
     snapshot: Snapshot,
     pool: PoolHosts,
-    plan: Plan,
+    plan: SchedulingPlan,
     jobs: Mapping[int, _Wanted],
     pending: Sequence[PendingJob],
     verdicts: _Verdicts,
 ) -> Iterator[tuple[int, Match | None]]:
-    """The number of the job of each dispatch, with its match; None for one that has to wait for its slot."""
-    given: set[str] = set()
+    """The number of the job of each dispatch, with its match; None for one that must wait for its slot."""
+    given = set(snapshot.promised)
     nth: Counter[int] = Counter()
     by_number = {job.number: job for job in pending}
+    first = _first_waiting(active, snapshot, plan, jobs, pending)
     for dispatch in plan.dispatches:
         each, job = jobs[dispatch.job], by_number[dispatch.job]
         if job.request.interactive and dispatch.job in plan.waiting:
-            # Not all of its tasks can start, so none does.
+            # Not all of its parts can start, so none does.
             continue
         taken = _taken(dispatch, pool, given, each.request.ad, verdicts)
         if taken is None:
             yield dispatch.job, None
             continue
         given.update(seat.slot for seat, _ in taken)
-        cluster, first = _job(each.request.job)
-        name = f"{cluster}.{first + nth[dispatch.job]}"
+        cluster, proc = _job(each.request.job)
+        name = f"{cluster}.{proc + nth[dispatch.job]}"
         nth[dispatch.job] += 1
         schedd, submitter = each.demand.schedd, each.demand.submitter
         claims = [snapshot.claims[seat.slot] for seat, _ in taken]
@@ -482,6 +500,8 @@ def _starts(
             )
             for part in range(len(taken))
         ]
+        if dispatch.job == first and pledges[0].task is not None and not dispatch.environment:
+            pledges[0].task[FOLLOWS] = each.demand.arrivals
         for pledge in pledges if job.reservation else ():
             assert pledge.task is not None
             pledge.task["ReservedAt"] = active.reserved_at(job.reservation)
@@ -508,10 +528,38 @@ def _starts(
         )
 
 
+def _first_waiting(
+    active: ActiveCell,
+    snapshot: Snapshot,
+    plan: SchedulingPlan,
+    jobs: Mapping[int, _Wanted],
+    pending: Sequence[PendingJob],
+) -> int:
+    """The number of the job whose further tasks the next runs would start first, wherever one of its tasks ends.
+
+    0 if there is none, or if it may change before matches expire: in cells with tickets, deadlines,
+    reservations, calendars or anything that suspends jobs.
+    """
+    cell = active.cell
+    reserved = active.reservations or plan.reservations or any(job.not_before > snapshot.now for job in pending)
+    if reserved or active.suspends or cell.calendars or len({each.schedd for each in snapshot.demands}) > 1:
+        return 0
+    started = Counter(dispatch.job for dispatch in plan.dispatches)
+    waiting = [job for job in pending if started[job.number] < jobs[job.number].request.count]
+    scheduler = cell.scheduler
+    has_tickets = scheduler.weight_tickets_share or scheduler.weight_tickets_functional
+    if len(waiting) > 1 and (has_tickets or any(job.deadline or job.override for job in waiting)):
+        return 0
+    first = min(waiting, key=lambda job: turn(job, plan.priorities), default=None)
+    if first is None or first.request.interactive or first.reserve or jobs[first.number].demand.arrivals is None:
+        return 0
+    return first.number
+
+
 def _taken(
     dispatch: Dispatch, pool: PoolHosts, given: set[str], ad: ClassAd, verdicts: _Verdicts
 ) -> list[tuple[Seat, list[Grant]]] | None:
-    """Seats for all slots of a dispatch, each with what is granted there, the master's first; None if some lack."""
+    """Seats for all slots of a dispatch, each with its grants, the master's first; None if there are too few."""
     by_host: dict[str, list[Grant]] = {}
     for grant in dispatch.grants:
         by_host.setdefault(host_of(grant.instance), []).append(grant)

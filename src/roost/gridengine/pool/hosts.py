@@ -1,10 +1,10 @@
-"""Machines of a pool as hosts of a cell: which is which, and the load values that they report.
+"""Machines of a pool as hosts of a cell, and the load values that they report.
 
-A machine is the host of its own name, in any case. If the cell has no host of that name, the first label counts on both
-sides, as long as it means one host. Load values are the attributes of a slot's ad that have the name of a complex,
-which programs of STARTD_CRON_JOBLIST can publish, those that `_measured` derives, and what load sensors of the cell
-say; what a machine reports of itself for this is in one attribute (`HOST_LOADS`). The average of the load over a minute
-stands for those that a machine does not tell.
+A machine is the host with its name, ignoring case. If the cell has no such host, the first labels are compared, as long
+as the result is unique. Load values are the attributes of a slot's ad that have the name of a complex, which programs
+of STARTD_CRON_JOBLIST can publish, those that `_measured` derives, and values of the cell's load sensors; a machine
+reports its own values in one attribute (`HOST_LOADS`). The load average over a minute replaces averages that a machine
+does not report.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from roost.gridengine.objects.host import GLOBAL
 from roost.gridengine.objects.values import is_none, seconds
 from roost.model.cell_requests import GLOBAL_LOADS, HOST_LOADS, LOADS
 
-#: `load_report_time` where it says nothing, s.
+#: Default of `load_report_time`, s.
 _REPORT_S: Final = 40.0
 _ARCHITECTURES: Final = {"X86_64": "amd64", "INTEL": "x86", "AARCH64": "arm64", "ARM64": "arm64"}
 _SYSTEMS: Final = {"LINUX": "lx", "OSX": "darwin", "FREEBSD": "fbsd"}
-#: Averages of the load that machines tell beside that over a minute.
+#: Load averages that machines report in addition to the one-minute average.
 _AVERAGES: Final = ("load_medium", "load_long")
 _MIB: Final = 2**20
 _KIB: Final = 2**10
@@ -42,13 +42,13 @@ class Hosts:
             self._short[label] = None if label in self._short else name
 
     def of(self, machine: str) -> str | None:
-        """The host that a machine is; None if it is none of the cell."""
+        """The host of a machine; None if the cell has none for it."""
         name = machine.casefold()
         return self._exact.get(name) or self._short.get(name.partition(".")[0])
 
 
 def load_values(ad: ClassAd, complexes: Collection[str]) -> Mapping[str, str]:
-    """What a machine reports, by complex; `ad` is that of any slot of it."""
+    """The load values of a machine by complex; `ad` is that of any of its slots."""
     found = {name: text for name, text in _measured(ad).items() if text}
     for name in complexes:
         # `Arch` of a slot is not the complex `arch`.
@@ -61,7 +61,7 @@ def load_values(ad: ClassAd, complexes: Collection[str]) -> Mapping[str, str]:
 
 
 def sensed(ad: ClassAd, attribute: str, complexes: Iterable[str]) -> dict[str, str]:
-    """What load sensors of a machine say, by complex: of its host (`LOADS`) or of the cell (`GLOBAL_LOADS`)."""
+    """Values of a machine's load sensors by complex: of its host (`LOADS`) or of the cell (`GLOBAL_LOADS`)."""
     text = ad.get(attribute)
     pairs = (word.partition("=") for word in text.split(",")) if isinstance(text, str) else ()
     known = frozenset(complexes)
@@ -69,7 +69,7 @@ def sensed(ad: ClassAd, attribute: str, complexes: Iterable[str]) -> dict[str, s
 
 
 def global_loads(ads: Iterable[ClassAd], complexes: Iterable[str]) -> dict[str, str]:
-    """What load sensors say of the cell."""
+    """Values of load sensors for the cell."""
     names = tuple(complexes)
     found: dict[str, str] = {}
     for ad in ads:
@@ -99,7 +99,7 @@ def _measured(ad: ClassAd) -> dict[str, str]:
 
 
 def architecture(system: str, machine: str) -> str:
-    """What Grid Engine calls an architecture, ``lx-amd64``, by OpSys and Arch; "" where there are none."""
+    """Grid Engine's name of an architecture, such as ``lx-amd64``, from OpSys and Arch; "" if they are missing."""
     if not system or not machine:
         return ""
     return f"{_SYSTEMS.get(system.upper(), system.lower())}-{_ARCHITECTURES.get(machine.upper(), machine.lower())}"
@@ -117,7 +117,7 @@ def _text(value: object) -> str:
 
 
 def sensors_of(cell: Cell, hosts: Hosts, machine: str) -> str:
-    """The load sensors of a machine, as the ads of its slots are to show them; "" for none."""
+    """The load sensors of a machine, in the form of the slots' ads; "" for none."""
     host = hosts.of(machine)
     if host is None:
         return ""

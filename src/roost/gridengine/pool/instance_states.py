@@ -1,6 +1,6 @@
-"""States that queue instances are given by command, as `qmod` gives them: d and s.
+"""States of queue instances set by command, as by `qmod`: d and s.
 
-An instance that was never given one is in the state that its `initial_state` says. Names may be those of queues,
+An instance without such a state is in its `initial_state`. Names may be those of queues,
 instances and queue domains, with wildcards. Operators and managers of the cell may change all instances, and users in
 the `owner_list` of an instance that one. The error state E is the queue's (`roost.schedd.cell.errors`).
 """
@@ -24,14 +24,14 @@ _LETTERS: Final = {
 
 
 class Named(NamedTuple):
-    """An instance that a name means; None if it means none."""
+    """An instance that a name matches; None if it matches none."""
 
     name: str
     instance: QueueInstance | None
 
 
 def named(cell: Cell, names: Iterable[str]) -> Iterator[Named]:
-    """The instances that names mean, name by name, each instance once."""
+    """The instances that names match, by name, each instance once."""
     patterns, instances, found = QueuePatterns(cell), resolve(cell), set[str]()
     for name in names:
         meant = [one for one in instances if patterns.any_instance((name,), one)]
@@ -43,18 +43,18 @@ def named(cell: Cell, names: Iterable[str]) -> Iterator[Named]:
                 yield Named(name, one)
 
 
-#: What became of an instance, or of a name that means none.
+#: The outcome for an instance, or for a name that matches none.
 Outcome: TypeAlias = Literal["changed", "already", "denied", "unknown"]
 
 
-class Changed(NamedTuple):
-    """What a command did to queue instances."""
+class InstanceChanges(NamedTuple):
+    """The effect of a command on queue instances."""
 
-    #: Instances with what became of them, and names that mean none.
+    #: Instances with their outcomes, and names that match none.
     outcomes: tuple[tuple[str, Outcome], ...]
-    #: Instance to its letters from now on, where they are others.
+    #: Instance to its new letters, if they changed.
     letters: Mapping[str, str]
-    #: Instances whose error state is taken away.
+    #: Instances whose error state is cleared.
     cleared: tuple[str, ...]
 
 
@@ -67,11 +67,11 @@ def changed(
     errors: Collection[str],
     user: str,
     free: bool,
-) -> Changed:
-    """What a command does to the instances that names mean.
+) -> InstanceChanges:
+    """The effect of a command on the instances that names match.
 
-    `given` are the letters that instances were given, `errors` those in the error state; `free`: the user may change
-    all of them, whatever the cell says.
+    `given` are the letters set by command, `errors` the instances in the error state; `free`: the user may change all
+    instances, whatever the cell says.
     """
     outcomes: list[tuple[str, Outcome]] = []
     found: dict[str, str] = {}
@@ -86,7 +86,7 @@ def changed(
         elif action is InstanceAction.CLEAR:
             outcome = "changed" if instance.name in errors else "already"
         else:
-            # With an `initial_state` the machine may have started since: the command counts from now on.
+            # With an `initial_state` the machine may have restarted since: the command counts from now on.
             is_old = has_initial_state(instance) and instance.name in given
             outcome = "changed" if after(before, action) != before or is_old else "already"
         if outcome == "changed" and action is not InstanceAction.CLEAR:
@@ -94,7 +94,7 @@ def changed(
         outcomes.append((instance.name, outcome))
     clears = action is InstanceAction.CLEAR
     cleared = tuple(name for name, outcome in outcomes if clears and outcome == "changed")
-    return Changed(tuple(outcomes), found, cleared)
+    return InstanceChanges(tuple(outcomes), found, cleared)
 
 
 def may_change(cell: Cell, user: str, instance: QueueInstance) -> bool:
@@ -103,20 +103,21 @@ def may_change(cell: Cell, user: str, instance: QueueInstance) -> bool:
 
 
 def first_letters(instance: QueueInstance) -> str:
-    """The state of an instance that was never given one."""
+    """The initial state of an instance."""
     return "d" if instance.settings.initial_state == "disabled" else ""
 
 
 def has_initial_state(instance: QueueInstance) -> bool:
-    """Whether an instance is enabled or disabled anew when the daemon of its machine starts."""
+    """Whether an instance is enabled or disabled again when the daemon of its machine starts."""
     return instance.settings.initial_state in ("enabled", "disabled")
 
 
 def letters_of(instance: QueueInstance, given: str | None, given_at: float, started_at: float) -> str:
-    """The state of an instance: what it was given, None for nothing, and when; and when its machine's daemon started.
+    """The state of an instance: the letters set by command (None for none) and when, and when its machine's daemon
+    started.
 
-    Times are epoch s, 0 for one that is not known. What was given before the start is the state s at most, if the
-    queue has an `initial_state`.
+    Times are epoch s, 0 if unknown. Of letters set before the start, only s is kept if the queue has an
+    `initial_state`.
     """
     if given is None:
         return first_letters(instance)

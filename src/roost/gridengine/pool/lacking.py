@@ -1,4 +1,4 @@
-"""What a cell configures and a pool that runs by it does not carry out yet: said when the cell is imported."""
+"""Settings of a cell that a pool does not carry out yet: reported when the cell is imported."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from roost.gridengine.pool.usage import needs_usage
 from roost.gridengine.without_effect import idle
 from roost.model.cell_usage import NAMES
 
-#: What machines measure of jobs for their usage.
+#: The usage that machines measure.
 _MEASURED: Final = NAMES
 
 
 def not_carried_out(cell: Cell) -> Iterator[str]:
-    """What is configured and has no effect in a pool yet, an attribute each with where it is set."""
+    """Configured attributes that have no effect in a pool yet, each with its places."""
     places: dict[str, list[str]] = {}
     if needs_usage(cell):
         for name in _of_usage(cell.scheduler):
@@ -32,12 +32,12 @@ def not_carried_out(cell: Cell) -> Iterator[str]:
 
 
 def _of_usage(scheduler: SchedulerConfiguration) -> Iterator[str]:
-    """What counts in usage and is not measured, or not as Grid Engine does."""
+    """Usage that is configured but not measured, or not as in Grid Engine."""
     if any(one.name not in _MEASURED and one.number for one in scheduler.usage_weight_list):
         yield "usage_weight_list other than cpu, mem and io"
 
 
 def lacking_of(environment: ParallelEnvironment) -> Iterator[str]:
-    """What a parallel environment configures that a pool does not carry out."""
+    """Settings of a parallel environment that a pool does not carry out."""
     if environment.qsort_args.casefold() != "none":
         yield "qsort_args"

@@ -1,7 +1,6 @@
-"""What is used of a cell's resource quotas, as `qquota` lists it: a row for each limit of each counter.
+"""The use of a cell's resource quotas, as `qquota` lists it: one row per limit and counter.
 
-A limit of a consumable has a row where something of it is used. Any other limit bounds what jobs ask for; it has one
-row, without a use.
+A limit of a consumable has a row if some of it is used. Any other limit bounds requests; it has one row, without a use.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from typing import NamedTuple
 from roost.gridengine.instances import Resolver
 from roost.gridengine.objects.complex import Complex, Type
 from roost.gridengine.objects.quota import FILTERS, Filter, QuotaRule
-from roost.gridengine.scheduling import Snapshot
+from roost.gridengine.scheduling import CellSnapshot
 from roost.gridengine.scheduling.ledger import Ledger, needs_of
 from roost.gridengine.scheduling.loads import Loads, host_of
 from roost.gridengine.scheduling.quotas import Quotas
@@ -27,18 +26,18 @@ class Use(NamedTuple):
 
     #: ``set/rule``
     label: str
-    #: by name, in the order of Grid Engine; what a counter counts apart is all that its filter holds
+    #: by name, in the order of Grid Engine; a separately counted value is the only member of its filter
     filters: Mapping[str, Filter]
     resource: str
-    #: as Grid Engine prints it; "" for a limit of what jobs ask for
+    #: as Grid Engine prints it; "" for a limit on requests
     used: str
     limit: str
 
 
 class QuotaUse:
-    """The quotas of a cell with the tasks that run."""
+    """The quotas of a cell with the running tasks."""
 
-    def __init__(self, snapshot: Snapshot) -> None:
+    def __init__(self, snapshot: CellSnapshot) -> None:
         loads = Loads(snapshot)
         self._snapshot = snapshot
         self._resolver = Resolver(snapshot.cell)

@@ -1,4 +1,4 @@
-"""What a job of a pool asks a cell for: attributes of its ad, in the form of the options of `qsub`.
+"""A job's requests to a cell: attributes of its ad, in the form of the options of `qsub`.
 
 =====================  =============  ==========================================================
 attribute              option         form
@@ -13,14 +13,15 @@ attribute              option         form
 ``CellCheckpoint``     ``-ckpt``      a checkpointing interface
 ``CellCheckpointWhen`` ``-c``         n, letters of s, m and x, or a time
 ``CellImmediate``      ``-now y``     TRUE for a job that starts now or not at all, in an interactive queue
-``CellReserve``        ``-R y``       TRUE for a job for which the run keeps what it needs
+``CellReserve``        ``-R y``       TRUE for a job for which the run reserves resources
 ``CellShare``          ``-js``        functional share of the job, a number
 ``CellOverrideTickets``  ``-ot``      override tickets, a number
 ``CellReservation``    ``-ar``       number of the advance reservation whose resources the job uses
-``CellDeadline``       ``-dl``        when it has to run, epoch s
+``CellDeadline``       ``-dl``        deadline, epoch s
+``CellCleaned``                       host where it was rescheduled, and epoch s until which it does not start there
 =====================  =============  ==========================================================
 
-A job without any of them is a job that asks for a slot.
+A job without any of them requests one slot.
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ from roost.model.cell_requests import (
     ASKED,
     CHECKPOINT,
     CHECKPOINT_WHEN,
+    CLEANED,
     IMMEDIATE,
     MASTER_QUEUES,
     PARALLEL,
@@ -57,12 +59,12 @@ from roost.model.cell_requests import (
 )
 from roost.model.path_lists import is_host, path_list
 
-#: Attributes that tell the jobs of a cell apart: each cluster is a job of its own, as in Grid Engine.
-SIGNIFICANT: Final = ("ClusterId", "JobPrio", IMMEDIATE, RESERVATION, *RANKED, *ASKED)
+#: Attributes that distinguish the jobs of a cell: each cluster is a job of its own, as in Grid Engine.
+SIGNIFICANT: Final = ("ClusterId", "JobPrio", IMMEDIATE, RESERVATION, CLEANED, *RANKED, *ASKED)
 
 _RANGE: Final = re.compile(r"(\d+)?(-)?(\d+)?\Z")
 
-#: A user to the groups of the operating system that count in user lists.
+#: Returns a user's operating system groups that count in user lists.
 Groups = Callable[[str], tuple[str, ...]]
 
 
@@ -72,7 +74,7 @@ def words(text: str) -> tuple[str, ...]:
 
 
 def pairs(text: str) -> tuple[Pair, ...]:
-    """The pairs of a list of resources, names as written; of a name that comes again the last counts."""
+    """The pairs of a list of resources, names as written; for a repeated name the last one counts."""
     found: dict[str, str] = {}
     for word in words(text):
         name, equals, value = word.partition("=")
@@ -84,6 +86,11 @@ def text_of(ad: ClassAd, name: str) -> str:
     """A text of a job's ad; empty for anything else."""
     value = ad.get(name)
     return value if isinstance(value, str) else ""
+
+
+def _cleaned_host(ad: ClassAd, now: float) -> str:
+    host, _, until = text_of(ad, CLEANED).partition(" ")
+    return host if until and now < float(until) else ""
 
 
 def slot_ranges(text: str) -> tuple[Range, ...]:
@@ -113,7 +120,7 @@ def slot_ranges(text: str) -> tuple[Range, ...]:
 
 
 def parallel(text: str) -> tuple[str, tuple[Range, ...]]:
-    """The parallel environment that is asked for, and the ranges; "" and none for none. Raises ValueError."""
+    """The requested parallel environment, and the ranges; "" and empty for none. Raises ValueError."""
     name, _, amounts = text.strip().partition(" ")
     if not name:
         return "", ()
@@ -123,7 +130,7 @@ def parallel(text: str) -> tuple[str, tuple[Range, ...]]:
 
 
 def when_of(text: str) -> tuple[str, float | None]:
-    """The letters of `-c`, and the time in s, None for none. Raises ValueError for what is neither."""
+    """The letters of `-c`, and the time in s, None for none. Raises ValueError for anything else."""
     if not text or set(text) <= set("nsmx"):
         return text, None
     found = seconds(text)
@@ -140,8 +147,8 @@ class Reader:
         self._complexes = by_any_name(cell.complexes.values())
         self._patterns = QueuePatterns(cell)
 
-    def request(self, ad: ClassAd, refused_hosts: frozenset[str] = frozenset()) -> Request:
-        """What a job asks for."""
+    def request(self, ad: ClassAd, refused_hosts: frozenset[str] = frozenset(), now: float = math.inf) -> Request:
+        """The requests of a job; `now` decides whether it is still kept from the host from which it was rescheduled."""
         user = text_of(ad, "Owner")
         environment, slots = parallel(text_of(ad, PARALLEL))
         return Request(
@@ -156,6 +163,7 @@ class Reader:
             slots=slots,
             master_queues=words(text_of(ad, MASTER_QUEUES)) if environment else (),
             refused_hosts=refused_hosts,
+            cleaned_host=_cleaned_host(ad, now),
             interactive=ad.get(IMMEDIATE) is True,
             checkpoint=text_of(ad, CHECKPOINT),
         )
@@ -172,13 +180,13 @@ class Reader:
         return "" if project.upper() == "NONE" else project
 
     def complaints(self, ad: ClassAd) -> Iterator[str]:
-        """What is wrong with the requests of a job, in Grid Engine's words where it has some."""
+        """Problems with the requests of a job, in Grid Engine's words where it has a message."""
         for name in ASKED:
             if name in ad and not isinstance(ad.get(name), str):
                 yield f"{name} is not a string"
         if text_of(ad, MASTER_QUEUES) and not text_of(ad, PARALLEL):
             yield "job rejected: specification of master queue is not allowed for non-parallel jobs"
-        # Of what follows, Grid Engine tells what it comes to first.
+        # Of the following problems, Grid Engine reports the first it finds.
         found: list[str] = []
         for complaints in (
             self._path_complaints, self._resource_complaints, self._queue_complaints, self._parallel_complaints,
@@ -206,7 +214,7 @@ class Reader:
             yield _named_wrongly(project) or f'job rejected: the requested project "{project}" does not exist'
 
     def _path_complaints(self, ad: ClassAd) -> Iterator[str]:
-        """Paths for hosts that the cell does not have: they would never count."""
+        """Paths for hosts that the cell does not have, which would never apply."""
         for attribute in PATHS:
             try:
                 entries = path_list(text_of(ad, attribute))
@@ -247,9 +255,9 @@ class Reader:
             yield (
                 _named_wrongly(name) or f'job rejected: the requested checkpointing environment "{name}" does not exist'
             )
-        elif name and "n" in letters:
+        elif "n" in letters and (name or set(letters) != {"n"}):
             yield 'job rejected: checkpointing with "-c n" requested'
-        elif not name and when and letters != "n":
+        elif not name and when and "n" not in letters:
             yield "checkpointing denied"
 
     def _parallel_complaints(self, ad: ClassAd) -> Iterator[str]:
@@ -264,5 +272,5 @@ class Reader:
 
 
 def _named_wrongly(name: str) -> str | None:
-    """Why nothing can have a name, but for that it is a pattern."""
+    """Why a name is invalid, unless it is a pattern."""
     return bad_name(name.replace("*", "x"))

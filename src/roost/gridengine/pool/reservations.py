@@ -1,9 +1,9 @@
-"""Advance reservations of a pool: what one gets, what the run books for it, and what state it is in.
+"""Advance reservations of a pool: their grants, what the run books for them, and their states.
 
 ========  ============================================================================
 state     meaning
 ========  ============================================================================
-``w``     its time has not come
+``w``     its start time is in the future
 ``W``     the same, and a queue instance of it is in trouble
 ``r``     it has its resources
 ``E``     the same, and a queue instance of it is in trouble
@@ -24,7 +24,7 @@ from roost.gridengine.instances import QueueInstance, resolve
 from roost.gridengine.objects.complex import Type, value_number
 from roost.gridengine.pool.requests import Groups, Reader, pairs, text_of
 from roost.gridengine.pool.selection import admits
-from roost.gridengine.scheduling import Booked, Grant, Request, Snapshot, allot
+from roost.gridengine.scheduling import Booked, CellSnapshot, Grant, Request, allot
 from roost.gridengine.scheduling.allocation import Allocation
 from roost.gridengine.scheduling.reasons import Reason
 from roost.model import cell_requests as cell_names
@@ -34,12 +34,12 @@ from roost.model.cell_reservations import AdvanceReservation, Granted
 if TYPE_CHECKING:
     from roost.gridengine.pool.active_cell import ActiveCell
 
-#: Letters of instances that are trouble for a reservation, with the words for it.
+#: State letters of instances that are errors for a reservation, with their names.
 _TROUBLE: Final = {"d": "disabled", "s": "suspended", "E": "in error state", "u": "unknown"}
 
 
 def ad_of(one: AdvanceReservation) -> ClassAd:
-    """What a reservation asks for, as the ad of a job that asks for the same."""
+    """The requests of a reservation as the ad of a job with the same requests."""
     return ClassAd(
         {
             "Owner": one.owner,
@@ -53,12 +53,12 @@ def ad_of(one: AdvanceReservation) -> ClassAd:
 
 
 def request_of(one: AdvanceReservation, reader: Reader) -> Request:
-    """What a reservation asks for."""
+    """The request of a reservation."""
     return replace(reader.request(ad_of(one)), checkpoint=one.checkpoint)
 
 
 def complaints(one: AdvanceReservation, cell: Cell, reader: Reader) -> Iterator[str]:
-    """What is wrong with a reservation, in Grid Engine's words."""
+    """Problems of a reservation, in Grid Engine's words."""
     for text in reader.complaints(ad_of(one)):
         yield text.replace('"job" denied', '"advance_reservation" denied')
     if one.checkpoint and one.checkpoint not in cell.checkpoints:
@@ -74,10 +74,10 @@ def may_reserve(cell: Cell, user: str, groups: tuple[str, ...]) -> bool:
     return listed is not None and listed.holds(user, groups)
 
 
-def granted(one: AdvanceReservation, snapshot: Snapshot, groups: Groups) -> AdvanceReservation | tuple[Reason, ...]:
-    """A reservation with what it gets; the reasons if there is not enough.
+def granted(one: AdvanceReservation, snapshot: CellSnapshot, groups: Groups) -> AdvanceReservation | tuple[Reason, ...]:
+    """A reservation with its grants, or the reasons if there is not enough.
 
-    Only instances count that all of its users may use. What runs is expected to end by its limits or after
+    Only instances that all of its users may use count. Running jobs are expected to end by their limits or after
     `default_duration`.
     """
     cell = snapshot.cell
@@ -98,7 +98,7 @@ def granted(one: AdvanceReservation, snapshot: Snapshot, groups: Groups) -> Adva
 
 
 def _users(one: AdvanceReservation, cell: Cell) -> tuple[str, ...]:
-    """The users of a reservation, user lists by their members; the owner is looked at anyway."""
+    """The users of a reservation, user lists by their members; the owner is checked in any case."""
     found: dict[str, None] = {}
     for each in one.users:
         listed = cell.user_lists.get(each[1:]) if each.startswith("@") else None
@@ -118,14 +118,14 @@ def may_use(one: AdvanceReservation, cell: Cell, user: str, groups: tuple[str, .
 
 
 def duration_of(job: ClassAd) -> float:
-    """How long a job may run by its own limits, s; 0 where it has none."""
+    """How long a job may run by its own limits, s; 0 if it has none."""
     asked = [text for name, text in pairs(text_of(job, cell_names.RESOURCES)) if name in ("h_rt", "s_rt")]
     found = [number for text in asked if (number := value_number(Type.TIME, text)) is not None]
     return min(found, default=0.0)
 
 
 def booked(active: ActiveCell, states: Mapping[str, str], hosts: Container[str]) -> tuple[Booked, ...]:
-    """The reservations of a cell as the run sees them: letters of instances, and the hosts that have a machine."""
+    """The reservations of a cell for the run: letters of instances, and the hosts that have a machine."""
     if not active.reservations:
         return ()
     reader = Reader(active.cell, lambda user: ())
@@ -146,9 +146,9 @@ def booked(active: ActiveCell, states: Mapping[str, str], hosts: Container[str])
 def troubles(
     one: AdvanceReservation, states: Mapping[str, str], hosts: Container[str] | None = None
 ) -> tuple[str, ...]:
-    """What is wrong with queue instances of a reservation, in sentences; `states` has their letters.
+    """Problems of a reservation's queue instances, in sentences; `states` has their letters.
 
-    `hosts` are those that have a machine, where the letters do not say so.
+    `hosts` are those that have a machine, if the letters do not show that.
     """
     away = {instance: "u" for instance, _ in one.pairs if hosts is not None and instance.partition("@")[2] not in hosts}
     return tuple(
@@ -171,7 +171,7 @@ def state_of(one: AdvanceReservation, now: float, *, in_trouble: bool) -> str:
 def broken(reservations: Sequence[AdvanceReservation], before: Cell, after: Cell) -> str:
     """Why a change of the cell would break a reservation, in Grid Engine's words; "" if it breaks none.
 
-    An instance that is gone breaks none, as in Grid Engine: it is orphaned as long as jobs run in it.
+    A removed instance breaks none, as in Grid Engine: it is orphaned as long as jobs run in it.
     """
     known = {one.name: one.settings for one in resolve(before)}
     reserved = _most_reserved(reservations)
@@ -199,7 +199,7 @@ def _most_reserved(reservations: Sequence[AdvanceReservation]) -> dict[str, int]
 
 
 def slots_now(reservations: tuple[AdvanceReservation, ...], now: float) -> dict[str, int]:
-    """Slots by instance that reservations have now."""
+    """Slots reserved now, by instance."""
     found: dict[str, int] = {}
     for one in reservations:
         for instance, slots in one.pairs if one.start <= now < one.end else ():

@@ -1,7 +1,7 @@
-"""Whether hosts and queue instances have what `-l` of `qhost` and `qselect` asks for, in use or not.
+"""Whether hosts and queue instances meet the `-l` requests of `qhost` and `qselect`, in use or not.
 
-A request for a resource is met if the values that a place has on its levels meet it: with an ordered relation all of
-them, else the lowest. What no level has is not met. Of consumables the capacity counts for queue instances.
+A request is met if the values on the levels of a place meet it: with an ordered relation all of them, else the lowest.
+A request for a resource that no level has is not met. For queue instances, the capacity of consumables counts.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from roost.gridengine.instances import QueueInstance
 from roost.gridengine.objects.complex import Complex, by_any_name, value_number
 from roost.gridengine.objects.host import GLOBAL
 from roost.gridengine.objects.pairs import Pair
-from roost.gridengine.scheduling import HostReport, Snapshot
+from roost.gridengine.scheduling import CellSnapshot, HostReport
 from roost.gridengine.scheduling.ledger import Ledger
 from roost.gridengine.scheduling.loads import Loads
 from roost.gridengine.scheduling.relation import related
 
 
 def meets(definition: Complex, text: str, values: Sequence[float | str]) -> bool:
-    """Whether values, that of the lowest level first, meet a request."""
+    """Whether values, from the lowest level up, meet a request."""
     number = value_number(definition.type, text)
     wanted = text if number is None else number
     if definition.relation in ("==", "!=", "EXCL"):
@@ -31,13 +31,13 @@ def meets(definition: Complex, text: str, values: Sequence[float | str]) -> bool
 class Selection:
     """The queue instances of a cell with what they have."""
 
-    def __init__(self, cell: Cell, snapshot: Snapshot) -> None:
+    def __init__(self, cell: Cell, snapshot: CellSnapshot) -> None:
         self._complexes = by_any_name(cell.complexes.values())
         self._loads = Loads(snapshot)
         self._ledger = Ledger(snapshot, self._loads)
 
     def has(self, instance: QueueInstance, wanted: Sequence[Pair]) -> bool:
-        """Whether an instance has all that is asked for."""
+        """Whether an instance meets all requests."""
         found = [(self._complexes.get(pair.name), pair.text) for pair in wanted]
         return all(one is not None and meets(one, text, list(self._values(instance, one))) for one, text in found)
 
@@ -64,5 +64,5 @@ def admits(cell: Cell, instance: QueueInstance, user: str) -> bool:
 
 
 def reports_of(rows: Mapping[str, Mapping[str, str]], now: float) -> dict[str, HostReport]:
-    """What hosts report, by host."""
+    """The load values by host."""
     return {name: HostReport(time=now, values=values) for name, values in rows.items() if values}

@@ -1,8 +1,8 @@
-"""What the cell suspends on the machines of the pool, as they show it, and what they are to be told.
+"""Suspensions by the cell on the machines of the pool: what they report, and the orders to them.
 
-A run says what is to suspend each task. A machine that shows something else is told, and told again while it goes on
-to show something else. Nothing else is remembered but when suspend thresholds last suspended or resumed tasks: so a
-central manager that has just started goes on where the one before it was.
+A run determines what must suspend each task. A machine that reports something else gets an order, repeated while it
+continues to report something else. The only other state is when suspend thresholds last suspended or resumed tasks, so
+a restarted central manager continues where the previous one stopped.
 """
 
 from __future__ import annotations
@@ -15,23 +15,23 @@ from roost.classad import ClassAd
 from roost.gridengine.scheduling.snapshot import BY_USER, SLOTWISE, THRESHOLD
 from roost.model.cell_requests import SUSPENDERS, Suspender
 
-#: How long a machine may take to show what it was told, s.
+#: How long a machine may take to report the effect of an order, s.
 AGAIN_S: Final = 5.0
-#: What single tasks are suspended by, and the letter that a run has for it.
+#: Causes that suspend single tasks, and their letters in a run.
 _OF_TASKS: Final = {Suspender.THRESHOLD: THRESHOLD, Suspender.SLOTS: SLOTWISE}
 
 
-class Order(NamedTuple):
-    """What is to suspend the job of a slot from now on."""
+class SuspendOrder(NamedTuple):
+    """The causes that now suspend the job of a slot."""
 
     slot: str
     #: PublicClaimId
     claim: str
-    #: each with what to say of it
+    #: each with a description
     suspenders: Mapping[Suspender, str]
 
 
-class Place(NamedTuple):
+class OccupiedSlot(NamedTuple):
     """A slot with a task."""
 
     slot: str
@@ -41,22 +41,22 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Told:
-    order: Order
+    order: SuspendOrder
     at: float
 
 
 class Suspensions:
-    """What machines were told of suspensions and do not show yet."""
+    """Orders that machines have got but not reported yet."""
 
     def __init__(self) -> None:
         self._told: dict[str, _Told] = {}
         #: Instance to when suspend thresholds last suspended or resumed tasks of it, epoch s.
         self.threshold_times: dict[str, float] = {}
-        #: Whether anything may be suspended.
+        #: Whether anything may suspend tasks.
         self.any = False
 
     def letters(self, slot: str, ad: ClassAd) -> str:
-        """What suspends the task of a slot, as a run has it: what its machine was told, or else shows."""
+        """The letters of what suspends the task of a slot: from the last order, or else as its machine reports."""
         told = self._known(slot, ad)
         causes = shown(ad) if told is None else frozenset(told.order.suspenders)
         letters = "".join(letter for cause, letter in _OF_TASKS.items() if cause in causes)
@@ -65,18 +65,18 @@ class Suspensions:
 
     def orders(
         self,
-        places: Sequence[Place],
+        places: Sequence[OccupiedSlot],
         wanted: Sequence[Mapping[Suspender, str]],
         now: float,
         later: Sequence[Mapping[Suspender, str]] | None = None,
-    ) -> list[Order]:
-        """What machines are to be told, once a run has said what is to suspend the task of each place.
+    ) -> list[SuspendOrder]:
+        """The orders to machines, once a run has determined what must suspend the task of each place.
 
-        `later` is the same as soon as what the run starts has begun: a task that stands still, and would stand still
-        again then, does not go on meanwhile.
+        `later` is the same after the run's dispatches have started: a suspended task that would be suspended again then
+        is not resumed meanwhile.
         """
         left: dict[str, _Told] = {}
-        found: list[Order] = []
+        found: list[SuspendOrder] = []
         self.any = False
         for place, at_once, after in zip(places, wanted, wanted if later is None else later, strict=True):
             present, told = shown(place.ad), self._known(place.slot, place.ad)
@@ -93,7 +93,7 @@ class Suspensions:
                 if told is not None and now - told.at < AGAIN_S:
                     left[place.slot] = told
                     continue
-            order = Order(place.slot, str(place.ad.get("PublicClaimId", "")), causes)
+            order = SuspendOrder(place.slot, str(place.ad.get("PublicClaimId", "")), causes)
             left[place.slot] = _Told(order, now)
             found.append(order)
         self._told = left
@@ -105,6 +105,6 @@ class Suspensions:
 
 
 def shown(ad: ClassAd) -> frozenset[str]:
-    """What of the cell suspends the job of a slot, as its ad says."""
+    """The causes in the cell that suspend the job of a slot, from its ad."""
     text = ad.get(SUSPENDERS)
     return frozenset(text.split(",")) if isinstance(text, str) and text else frozenset()

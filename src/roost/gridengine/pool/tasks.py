@@ -1,13 +1,13 @@
-"""What a job got of a cell, as an ad: a match carries it, the job's ad keeps it, and the ad of its slot shows it.
+"""The allocation of a job in a cell, as an ad: it is part of a match, and is kept in the ads of the job and of its
+slot.
 
-It holds all that a scheduling run needs of a task that runs, so that the run knows it from the slot alone, whatever
-became of the queue that the job came from. The job's ad and the slot's have it as ``CellTask``.
+It has everything that a scheduling run needs to know about a running task, so that the slot suffices, whatever happens
+to the job's queue. The job's ad and the slot's have it as ``CellTask``.
 
-A parallel job has a claim for each part of it, each with an ad of its own: ``Grants`` has the slots of this part,
-``Gang`` tells the parts of one job from those of others, and ``Part`` counts them, 0 for that of the master. The ad of
-the master, which the job's ad keeps, also has the slots of all parts in ``AllGrants``,
-their sum in ``AllSlots``, and the number of parts in ``Parts``; ``Summary`` is TRUE if one accounting record is to
-tell of the job and all its slave tasks.
+A parallel job has a claim for each of its parts, each with its own ad: ``Grants`` has the slots of this part, ``Gang``
+identifies the parts of one job, and ``Part`` numbers them, 0 for that of the master. The ad of the master, which is
+kept in the job's ad, also has the slots of all parts in ``AllGrants``, their sum in ``AllSlots``, and the number of
+parts in ``Parts``; ``Summary`` is TRUE if one accounting record covers the job and all its slave tasks.
 """
 
 from __future__ import annotations
@@ -30,19 +30,21 @@ from roost.model.cell_requests import ranges
 
 #: `max_unheard` may be infinite.
 _UNHEARD_S_MAX: Final = 1e6
+#: Reports of a host that Grid Engine 8.1.9 waits for before it restarts a rescheduled job there.
+_REPORTS: Final = 2
 
 
 class Parts(NamedTuple):
     """How a parallel job is spread over claims."""
 
-    #: What tells it from other jobs.
+    #: Identifies the job.
     gang: str
     #: Slots by claim, that of the master first.
     grants: Sequence[Sequence[Grant]]
 
 
 class Start(NamedTuple):
-    """When and by which cell a task starts, and of which job of which queue it is."""
+    """When and under which cell a task starts, and its job and queue."""
 
     #: Of the job, as ``12.0``.
     name: str
@@ -102,7 +104,7 @@ def task_ad(
 
 
 def _ranked(job: PendingJob) -> Iterator[tuple[str, float | None]]:
-    """What the priority of a job depends on beside its requests, as far as few jobs have it."""
+    """What the priority of a job depends on in addition to its requests, where set."""
     yield "Share", job.share
     yield "Override", job.override
     yield "Deadline", job.deadline
@@ -133,9 +135,10 @@ def _nice(cell: Cell, instance: str) -> int:
 
 
 def _after_loss(cell: Cell, instance: str) -> dict[str, float | bool]:
-    """Whether jobs of a queue instance are run again when they are lost, and after what time of silence, s."""
+    """Whether lost jobs of a queue instance are rerun, and after what time, s."""
     queue, host = cell.queues.get(instance.partition("@")[0]), host_of(instance)
-    found: dict[str, float | bool] = {}
+    # A job that is rescheduled may start there again once its host has reported twice.
+    found: dict[str, float | bool] = {"CleanUp": _REPORTS * _time(cell, host, "load_report_time")}
     if queue is not None and (queue.defaults.rerun or queue.overrides.get("rerun")):
         found["Rerun"] = Resolver(cell).instance(queue, host).settings.rerun
     wait_s = _time(cell, host, "reschedule_unknown")
@@ -155,9 +158,9 @@ def _time(cell: Cell, host: str, name: str) -> float:
 
 
 def category_of(cell: Cell, request: Request, reservation: int = 0) -> str:
-    """What a job asks for, as accounting shows it: options of `qsub`; "" for nothing.
+    """The requests of a job in the form of accounting: options of `qsub`; "" for none.
 
-    Soft queues are not among them, nor the lists of users that Grid Engine adds where queues have any.
+    Soft queues are left out, and so are the user lists that Grid Engine adds for queues that have any.
     """
     options = (
         ("-q", ",".join(request.queues)),
@@ -176,7 +179,7 @@ def _pairs(cell: Cell, pairs: Iterable[Pair]) -> str:
 
 
 def _told(cell: Cell, pair: Pair) -> str:
-    """A value as Grid Engine tells it: times in seconds."""
+    """A value in Grid Engine's form: times in seconds."""
     definition = cell.complexes.get(pair.name)
     if definition is not None and definition.type is Type.TIME:
         number = value_number(Type.TIME, pair.text)
@@ -186,25 +189,25 @@ def _told(cell: Cell, pair: Pair) -> str:
 
 
 def _memory(request: Request) -> float:
-    """The memory limit that a job asks for each of its slots, bytes; 0 for none."""
+    """The memory limit that a job requests per slot, bytes; 0 for none."""
     asked = {pair.name: pair.text for pair in request.hard}
     text = asked.get("h_vmem") or asked.get("s_vmem") or "0"
     return value_number(Type.MEMORY, text) or 0.0
 
 
 def instance_of(task: ClassAd) -> str:
-    """The queue instance of a task; of a part of a parallel job, its first."""
+    """The queue instance of a task; for a part of a parallel job, its first."""
     return str(task.get("Instance", ""))
 
 
 def cluster_of(task: ClassAd) -> tuple[str, int]:
-    """The queue and the cluster that a task is of."""
+    """The queue and the cluster of a task."""
     cluster = str(task.get("Job", "")).partition(".")[0]
     return str(task.get("Schedd", "")), int(cluster) if cluster.isdecimal() else 0
 
 
 def gang_of(task: ClassAd) -> str:
-    """What the parts of one parallel job have in common; "" for any other job."""
+    """The common id of the parts of one parallel job; "" for any other job."""
     return str(task.get("Gang", ""))
 
 
@@ -214,13 +217,13 @@ def part_of(task: ClassAd) -> int:
 
 
 def grants_of(task: ClassAd) -> tuple[Grant, ...]:
-    """The slots of a task; of a part of a parallel job, its own."""
+    """The slots of a task; for a part of a parallel job, its own."""
     text = task.get("Grants")
     return tuple(_grants(text)) if isinstance(text, str) else (Grant(instance_of(task), int(task.get("Slots", 1))),)
 
 
 def all_grants_of(task: ClassAd) -> tuple[Grant, ...]:
-    """The slots of a whole job by the ad of its master, in the order in which it got them."""
+    """The slots of a whole job from the ad of its master, in the order of allocation."""
     text = task.get("AllGrants")
     return tuple(_grants(text)) if isinstance(text, str) else grants_of(task)
 
@@ -228,9 +231,9 @@ def all_grants_of(task: ClassAd) -> tuple[Grant, ...]:
 def running_task(
     parts: Sequence[ClassAd], number: int, started: float, place: int = 0, suspended: str = ""
 ) -> RunningTask:
-    """A task as the run sees it, by the ads of its parts, the master's first.
+    """A task for the run, from the ads of its parts, the master's first.
 
-    `number` is that of its job in the run, `place` tells it from others of the job.
+    `number` is that of its job in the run, `place` distinguishes it from others of the job.
     """
     task = parts[0]
     resources = str(task.get("Resources", ""))

@@ -1,7 +1,7 @@
-"""What a cell says of usage, as the pool's queue keeps it and its scheduling run needs it.
+"""The usage settings of a cell, for the pool's queue and its scheduling run.
 
-`halflife_decay_list` gives minutes by name: 0 is never, and -1 counts what jobs use only while they run. Names that it
-leaves out have `halftime`, which is in hours.
+`halflife_decay_list` gives minutes by name: 0 means no decay, and -1 counts the usage of jobs only while they run.
+Other names have `halftime`, which is in hours.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from roost.gridengine.cell import Cell
 from roost.gridengine.objects.host import GLOBAL
 from roost.gridengine.objects.scheduler import SchedulerConfiguration
 from roost.gridengine.objects.values import is_none
-from roost.gridengine.scheduling import Account
+from roost.gridengine.scheduling import UsageOwner
 from roost.model.cell_usage import NAMES, Owner, UsageRules, Used, by_share
 
 _HOUR_S: Final = 3600.0
@@ -63,6 +63,6 @@ def _is_set(cell: Cell, name: str) -> bool:
 
 def used_by_account(
     accounts: tuple[tuple[Owner, Used], ...], cell: Cell, now: float
-) -> dict[Account, dict[str, float]]:
-    """What the run goes by: usage by user and project, decayed until now."""
-    return {Account(*key): amounts for key, amounts in by_share(accounts, rules_of(cell), now).items()}
+) -> dict[UsageOwner, dict[str, float]]:
+    """The usage for the run: by user and project, decayed until now."""
+    return {UsageOwner(*key): amounts for key, amounts in by_share(accounts, rules_of(cell), now).items()}

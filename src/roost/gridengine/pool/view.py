@@ -17,7 +17,7 @@ from roost.gridengine.pool.suspensions import Suspensions
 from roost.gridengine.scheduling import HostReport, run
 from roost.gridengine.scheduling.ledger import ALWAYS, Ledger, exclusive_names, needs_of
 from roost.gridengine.scheduling.loads import Loads
-from roost.gridengine.scheduling.snapshot import Snapshot as CellSnapshot
+from roost.gridengine.scheduling.snapshot import CellSnapshot
 from roost.gridengine.scheduling.states import States
 from roost.model.cell_reservations import AdvanceReservation
 from roost.negotiator.snapshot import Snapshot
@@ -30,7 +30,7 @@ _LOADS: Final = (
     "m_topology_inuse", "m_socket", "m_core", "m_thread", "np_load_avg", "np_load_short", "np_load_medium",
     "np_load_long",
 )  # fmt: skip
-#: What a queue instance has besides its `complex_values`, in this order.
+#: What a queue instance offers in addition to its `complex_values`, in this order.
 _OF_QUEUE: Final = (
     "qname", "hostname", "slots", "tmpdir", "seq_no", "rerun", "calendar",
     *(f"{hardness}_{name}" for name in ("rt", "cpu", "fsize", "data", "stack", "core", "rss", "vmem")
@@ -39,8 +39,9 @@ _OF_QUEUE: Final = (
 )  # fmt: skip
 
 
-class Offer(NamedTuple):
-    """What a host or a queue instance has of a resource now, with the fields of `wire.requests.central.HostOffer`."""
+class AvailableResource(NamedTuple):
+    """The amount of a resource that a host or a queue instance has now, with the fields of
+    `wire.requests.central.HostOffer`."""
 
     name: str
     source: str
@@ -61,15 +62,15 @@ class InstanceRow:
     architecture: str
     #: letters
     states: str
-    #: why it takes no jobs, a sentence each
+    #: why it accepts no jobs, a sentence each
     reasons: tuple[str, ...]
     #: slots that advance reservations have now
     reserved: int = 0
     #: ``np_load_avg``
     load_per_processor: float | None = None
-    #: what it has of each resource
-    offers: tuple[Offer, ...] = ()
-    #: what has led to the states a, A, c and E: the letter, a blank and the words of `qstat -explain`
+    #: the amount of each resource
+    offers: tuple[AvailableResource, ...] = ()
+    #: the causes of the states a, A, c and E: the letter, a blank and the words of `qstat -explain`
     explained: tuple[str, ...] = ()
 
 
@@ -78,7 +79,7 @@ def instance_rows(
 ) -> tuple[InstanceRow, ...]:
     """All instances, in the order of queues and their hosts; raise `NotScheduled` as a run does.
 
-    `details`: with what they have and what explains their states.
+    `details`: with their resources and the causes of their states.
     """
     found = at_once(pool_hosts(snapshot, Hosts(active.cell, active.instances)))
     told = cell_snapshot(active, snapshot, found, suspensions or Suspensions())
@@ -100,14 +101,14 @@ def instance_rows(
 
 
 def _detailed(active: ActiveCell, told: CellSnapshot, rows: tuple[InstanceRow, ...]) -> Iterator[InstanceRow]:
-    """Rows with offers, and with what explains states."""
+    """Rows with offers and the causes of states."""
     ledger, loads = _booked(active, told)
     states = States(told, loads, ledger)
     for one, row in zip(told.instances, rows, strict=True):
         places = [("h", one.host), ("g", GLOBAL), ("q", one.name)]
         names = {"qname": one.name.partition("@")[0], "hostname": one.host}
         offers = (
-            Offer(each.name, "qf", names[each.name]) if each.name in names else _offer(ledger, places, each)
+            AvailableResource(each.name, "qf", names[each.name]) if each.name in names else _offer(ledger, places, each)
             for each in _shown(active, one.host, one)
         )
         explained = [*states.alarms(one), *(("c", f"warning: {each}") for each in one.ambiguous)]
@@ -132,7 +133,7 @@ def _shown(active: ActiveCell, host: str, instance: QueueInstance | None = None)
 
 
 def _booked(active: ActiveCell, told: CellSnapshot) -> tuple[Ledger, Loads]:
-    """The accounts with what runs booked, and the load values."""
+    """The accounts with running jobs booked, and the load values."""
     loads = Loads(told)
     ledger, complexes = Ledger(told, loads), active.cell.complexes
     for task in told.running:
@@ -177,7 +178,7 @@ def _types(one: QueueInstance) -> Iterator[str]:
 
 
 class ReservationRow(NamedTuple):
-    """An advance reservation as it is now."""
+    """The current state of an advance reservation."""
 
     reservation: AdvanceReservation
     #: its letter
@@ -206,7 +207,7 @@ class HostRow:
     name: str
     #: load values by complex, as reported
     reported: Mapping[str, str]
-    offers: tuple[Offer, ...]
+    offers: tuple[AvailableResource, ...]
 
 
 def host_rows(active: ActiveCell, snapshot: Snapshot, suspensions: Suspensions | None = None) -> tuple[HostRow, ...]:
@@ -230,10 +231,11 @@ def host_rows(active: ActiveCell, snapshot: Snapshot, suspensions: Suspensions |
     return tuple(rows)
 
 
-def _offer(ledger: Ledger, places: Sequence[tuple[str, str]], definition: Complex) -> Offer | None:
-    """What counts of a resource at places that have it, each after its letter: that which leaves least."""
+def _offer(ledger: Ledger, places: Sequence[tuple[str, str]], definition: Complex) -> AvailableResource | None:
+    """The value that counts for a resource among the places that have it, after its letter: the one that leaves
+    least."""
     found = [
-        Offer(definition.name, letter + source, value)
+        AvailableResource(definition.name, letter + source, value)
         for letter, place in places
         if place in ledger.configured
         for source, value in _values(ledger, place, definition)
@@ -242,7 +244,7 @@ def _offer(ledger: Ledger, places: Sequence[tuple[str, str]], definition: Comple
         return None
     numbers = [each for each in found if isinstance(each.value, float)]
     if len(numbers) < len(found) or definition.relation in ("==", "!="):
-        # What the cell has hides the rest.
+        # A value of the cell hides the rest.
         return next((each for each in found if each.source.startswith("g")), found[0])
     least = min if definition.relation in ("<", "<=", "EXCL") else max
     return least(numbers, key=lambda each: each.value)

@@ -1,24 +1,25 @@
 """The scheduling run of a Grid Engine cell: a pure function from a snapshot to a plan.
 
-`run` computes priorities and dispatches the tasks that wait, best priority first, each to the best instance that takes
+`run` computes priorities and dispatches the waiting tasks, best priority first, each to the best instance that accepts
 it: the one with the fewest soft requests unmet, then by load or sequence number. Every dispatch is booked before the
-next job is looked at: slots and consumables on `global`, the host and the instance, exclusive use, resource quotas,
+next job is considered: slots and consumables on `global`, the host and the instance, exclusive use, resource quotas,
 load adjustments, and queues that it suspends on its host. For jobs with ``-R y`` that cannot start, up to
-`max_reservation` of them, the run keeps what they need from the first moment on at which they fit; jobs after them may
-start if they end before, or do without. Jobs that wait keep the reasons of what refused them, in the words of
-`qstat -j`; the run keeps them whatever `schedd_job_info` says, which is about what commands print. The plan also says
-which tasks suspend thresholds and slot-wise subordination suspend and resume. The same snapshot gives the same plan.
+`max_reservation` of them, the run reserves what they need from the earliest time at which they fit; later jobs may
+start if they end before that, or do not need the same resources. Waiting jobs keep the reasons for which they were
+refused, in the words of `qstat -j`, regardless of `schedd_job_info`, which only affects what commands print. The plan
+also says which tasks suspend thresholds and slot-wise subordination suspend and resume. The same snapshot gives the
+same plan.
 
 What it does not do
-    It keeps no usage: a snapshot without it of a cell with share tree tickets is refused with `NotScheduled`.
-    Of several parallel environments that a pattern names, the first by name is taken if soft requests do not decide;
-    Grid Engine takes the oldest.
+    It does not record usage: if a cell has share tree tickets, a snapshot without usage is refused with `NotScheduled`.
+    Of several parallel environments that a pattern names, the first by name is used if soft requests do not decide;
+    Grid Engine uses the oldest.
 
 The modules
-    `snapshot` and `plan` are the two ends. `loads`, `ledger`, `quotas` and `states` hold what changes during a run,
-    `matching` says whether a job fits, `allocation` spreads the slots of a parallel one, `durations` says how long jobs
-    run, `booked` what jobs of an advance reservation see, `priority`, `tickets` and `share_tickets` order jobs,
-    `suspension` suspends tasks, `dispatch` is the loop, `reasons` has the words.
+    `snapshot` and `plan` are input and output. `loads`, `ledger`, `quotas` and `states` hold what changes during a run,
+    `matching` says whether a job fits, `allocation` spreads the slots of a parallel one, `durations` estimates how long
+    jobs run, `booked` gives the view of jobs of an advance reservation, `priority`, `tickets` and `share_tickets` order
+    jobs, `suspension` suspends tasks, `dispatch` is the loop, `reasons` has the texts.
 """
 
 from __future__ import annotations
@@ -30,59 +31,61 @@ from roost.gridengine.instances import QueueInstance
 from roost.gridengine.scheduling.allocation import Allocation
 from roost.gridengine.scheduling.dispatch import Dispatcher
 from roost.gridengine.scheduling.ledger import Window
-from roost.gridengine.scheduling.plan import Dispatch, Plan, Reservation, Suspension
+from roost.gridengine.scheduling.plan import Dispatch, Reservation, SchedulingPlan, Suspension
+from roost.gridengine.scheduling.priority import turn
 from roost.gridengine.scheduling.reasons import Reason
 from roost.gridengine.scheduling.snapshot import (
-    Account,
     Booked,
+    CellSnapshot,
     Grant,
     HostReport,
     PendingJob,
     Range,
     Request,
     RunningTask,
-    Snapshot,
+    UsageOwner,
 )
 from roost.model.cell_priority import Priority
 
 __all__ = [
-    "Account",
     "Allocation",
     "Booked",
+    "CellSnapshot",
     "Dispatch",
     "Grant",
     "HostReport",
     "NotScheduled",
     "PendingJob",
-    "Plan",
     "Priority",
     "Range",
     "Request",
     "Reservation",
     "RunningTask",
-    "Snapshot",
+    "SchedulingPlan",
     "Suspension",
+    "UsageOwner",
     "allot",
     "run",
     "running",
+    "turn",
     "unsupported",
 ]
 
 
 class NotScheduled(Exception):
-    """The cell is configured with what the run does not do."""
+    """The cell has a setting that the run does not support."""
 
 
-def unsupported(snapshot: Snapshot) -> Iterator[str]:
-    """What the configuration of a cell wants and the run does not do."""
+def unsupported(snapshot: CellSnapshot) -> Iterator[str]:
+    """Settings of a cell that the run does not support."""
     if snapshot.cell.scheduler.weight_tickets_share and snapshot.cell.share_tree and snapshot.usage is None:
         yield "weight_tickets_share"
 
 
 def allot(
-    snapshot: Snapshot, request: Request, start: float, end: float, takes: Callable[[QueueInstance], bool]
+    snapshot: CellSnapshot, request: Request, start: float, end: float, takes: Callable[[QueueInstance], bool]
 ) -> Allocation | tuple[Reason, ...]:
-    """What an advance reservation would get from `start` to `end` (epoch s), of the instances that may be taken.
+    """What an advance reservation would get from `start` to `end` (epoch s), from the instances that may be used.
 
     If there is not enough, the reasons. Quotas do not count, nor do slots of machines that are in use now.
     """
@@ -91,19 +94,19 @@ def allot(
     return Dispatcher(free, timed=True).allot(request, Window(start, end), lambda at: takes(instances[at]))
 
 
-def run(snapshot: Snapshot) -> Plan:
-    """Decide what starts; raise `NotScheduled` if the cell wants what the run does not do."""
+def run(snapshot: CellSnapshot) -> SchedulingPlan:
+    """Decide what starts; raise `NotScheduled` if the cell has a setting that the run does not support."""
     steps = running(snapshot)
     while True:
         try:
             next(steps)
         except StopIteration as end:
-            plan: Plan = end.value
+            plan: SchedulingPlan = end.value
             return plan
 
 
-def running(snapshot: Snapshot) -> Generator[None, object, Plan]:
-    """`run` in steps, a job each; the first step is longer, for it looks at all hosts."""
+def running(snapshot: CellSnapshot) -> Generator[None, object, SchedulingPlan]:
+    """`run` in steps of one job each; the first step is longer, because it examines all hosts."""
     missing = list(unsupported(snapshot))
     if missing:
         raise NotScheduled(f"the scheduling run does not do these yet: {', '.join(missing)}; take them out of the cell")

@@ -1,10 +1,10 @@
-"""Slots of a parallel job: which hosts and instances give how many.
+"""Slots of a parallel job: how many come from which hosts and instances.
 
-The hosts are tried in the order of their best instances, after those with fewer unmet soft requests. How many slots
-each may give is bounded by `global`, the host, the instance, quotas, and the seats of its machine, each of which has a
-meter that counts down while the job is tried. By the allocation rule a host gives all slots (``$pe_slots``), as many as
-it has (``$fill_up``), one at a time in turn (``$round_robin``), or an exact number. Of the amounts that the job asks
-for it gets the largest that is offered now.
+The hosts are tried in the order of their best instances, after those with fewer unmet soft requests. The slots from
+each are bounded by `global`, the host, the instance, quotas, and the seats of its machine, each of which has a meter
+that counts down during the attempt. By the allocation rule a host gives all slots (``$pe_slots``), as many as it has
+(``$fill_up``), one at a time in turn (``$round_robin``), or an exact number. The job gets the largest of its requested
+amounts that is offered now.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from roost.gridengine.objects.parallel import FILL_UP, PE_SLOTS, ROUND_ROBIN, ParallelEnvironment
-from roost.gridengine.scheduling.matching import Kind, Matcher, Meter, Meters, Spot
-from roost.gridengine.scheduling.reasons import Code, Reason
+from roost.gridengine.scheduling.matching import JobCategory, Matcher, Meter, Meters, Spot
+from roost.gridengine.scheduling.reasons import Reason, ReasonCode
 from roost.gridengine.scheduling.snapshot import Grant, Range
 
 
 class Allocation(NamedTuple):
     """What a parallel job gets."""
 
-    kind: Kind
+    kind: JobCategory
     #: by position, the master's first
     spots: tuple[Spot, ...]
     grants: tuple[Grant, ...]
@@ -35,7 +35,7 @@ class _Host(NamedTuple):
     meters: list[list[Meter]]
 
     def take(self, wanted: int, given: dict[int, int]) -> int:
-        """Take up to so many slots, from one instance after the other; return how many."""
+        """Take up to `wanted` slots, from one instance after the other; return how many."""
         left = wanted
         for spot, meters in zip(self.spots, self.meters, strict=True):
             slots = int(min(left, *[meter.slots for meter in meters]))
@@ -66,17 +66,19 @@ def least(ranges: tuple[Range, ...], step: int = 1) -> int | None:
 
 
 class Allocator:
-    """Tries parallel jobs."""
+    """Tries to place parallel jobs."""
 
     def __init__(self, matcher: Matcher, seats: Mapping[str, int]) -> None:
-        """`seats`: slots that machines have left, by host; the caller counts them down."""
+        """`seats`: slots left on machines, by host; the caller counts them down."""
         self._matcher, self._seats = matcher, seats
 
-    def allocate(self, kind: Kind, master: Kind | None, positions: Iterable[int], free: int) -> Allocation | Reason:
-        """Give a parallel job its slots, or say what its environment offers.
+    def allocate(
+        self, kind: JobCategory, master: JobCategory | None, positions: Iterable[int], free: int
+    ) -> Allocation | Reason:
+        """Give a parallel job its slots, or return what its environment offers.
 
-        `positions` are the instances in order, `free` the slots that the environment has left, and `master` is the
-        kind of the master task if it has queues of its own.
+        `positions` are the instances in order, `free` the slots left in the environment, and `master` is the kind of
+        the master task if it has its own queues.
         """
         environment = kind.environment
         assert environment is not None
@@ -88,7 +90,7 @@ class Allocator:
             masters = [spot for spot in spots if self._fits(master, spot)]
         first = next((spot for spot in masters if self._matcher.takes_master(kind, spot)), None)
         if first is None:
-            return Reason(Code.PE_OFFERS, (environment.name, 0))
+            return Reason(ReasonCode.PE_OFFERS, (environment.name, 0))
         trial = _Trial(self._matcher, self._seats, kind, fitting, first, master is not None)
         offered = min(trial.offered(environment), free)
         step = environment.slots_a_host or 1
@@ -97,15 +99,15 @@ class Allocator:
             amount, offered = trial.on_one_host(kind.request.slots, free)
         if amount is None:
             shown = offered if environment.allocation_rule in (FILL_UP, ROUND_ROBIN) else 0
-            return Reason(Code.PE_OFFERS, (environment.name, shown))
+            return Reason(ReasonCode.PE_OFFERS, (environment.name, shown))
         given = trial.give(environment, amount)
         if given is None:
-            return Reason(Code.PE_OFFERS, (environment.name, 0))
+            return Reason(ReasonCode.PE_OFFERS, (environment.name, 0))
         found = tuple(self._matcher.spots[position] for position in given)
         grants = tuple(Grant(spot.own.name, given[spot.position]) for spot in found)
         return Allocation(kind, found, grants, sum([self._matcher.unmet(kind, spot) for spot in found]))
 
-    def _fits(self, kind: Kind, spot: Spot) -> bool:
+    def _fits(self, kind: JobCategory, spot: Spot) -> bool:
         refused = spot.position in kind.refused or spot.position in kind.stock.refused
         return not refused and self._matcher.fits(kind, spot)
 
@@ -117,7 +119,7 @@ class _Trial:
         self,
         matcher: Matcher,
         seats: Mapping[str, int],
-        kind: Kind,
+        kind: JobCategory,
         fitting: list[Spot],
         first: Spot,
         apart: bool,
@@ -130,7 +132,7 @@ class _Trial:
         own = by_host.pop(first.host.name, [])
         #: hosts in order, the master's first, and there the master's instance
         self._spots = [[first, *(spot for spot in own if spot is not first)], *by_host.values()]
-        #: whether the master's instance takes nothing but the master
+        #: whether the master's instance accepts only the master
         self._only_master = apart and first not in own
 
     def _hosts(self) -> list[_Host]:
@@ -162,7 +164,7 @@ class _Trial:
         return True
 
     def on_one_host(self, ranges: tuple[Range, ...], free: int) -> tuple[int | None, int]:
-        """The largest amount that one host gives, and that host before the others; and how many it offers."""
+        """The largest amount on one host, with that host first; and how many slots it offers."""
         best: tuple[int, int] | None = None
         for index, _ in enumerate(self._spots):
             host = self._hosts()[index]

@@ -1,9 +1,9 @@
-"""What an advance reservation offers to its jobs: a snapshot in which only its resources are there.
+"""The resources that an advance reservation offers to its jobs: a snapshot with only its resources.
 
-The jobs of a reservation are matched as any other, with the same cell, but of consumables its queue instances have what
-was reserved there, and nothing else has any: `slots` as granted, other amounts for as many slots. What a job takes once
-is reserved once, for the whole cell. Quotas do not count, nor do they for the reservation itself. Only the parallel
-environment that was granted is there, with the slots that were granted.
+The jobs of a reservation are matched like any other, with the same cell, but only its queue instances have consumables,
+namely those reserved there: `slots` as granted, other amounts for as many slots. An amount per job is reserved once,
+for the whole cell. Quotas do not count, for the jobs or for the reservation itself. Only the granted parallel
+environment exists, with the granted slots.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from roost.gridengine.objects.complex import Complex
 from roost.gridengine.objects.host import GLOBAL, ExecutionHost
 from roost.gridengine.objects.pairs import Pair
 from roost.gridengine.scheduling.ledger import SLOTS, Need, Window, exclusive_names, needs_of
-from roost.gridengine.scheduling.snapshot import Booked, Snapshot
+from roost.gridengine.scheduling.snapshot import Booked, CellSnapshot
 
 
 def window_of(one: Booked) -> Window:
@@ -25,8 +25,8 @@ def window_of(one: Booked) -> Window:
     return Window(one.start, one.end)
 
 
-def inside(snapshot: Snapshot, one: Booked) -> Snapshot:
-    """The snapshot that the jobs of a reservation see, with all instances in their places."""
+def inside(snapshot: CellSnapshot, one: Booked) -> CellSnapshot:
+    """The snapshot for the jobs of a reservation, with all instances at their positions."""
     cell, granted = snapshot.cell, dict(one.grants)
     needs = needs_of(one.request, cell.complexes)
     exclusive = exclusive_names(one.request, cell.complexes)
@@ -68,7 +68,7 @@ def _instance(
 
 
 def _kept(pairs: Iterable[Pair], complexes: Mapping[str, Complex], exclusive: frozenset[str]) -> tuple[Pair, ...]:
-    """Values of a place that are not amounts; exclusive use only where the reservation has it."""
+    """Values of a place that are not amounts; exclusive use only if the reservation has it."""
     return tuple(
         pair
         for pair in pairs

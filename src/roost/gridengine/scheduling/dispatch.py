@@ -1,9 +1,9 @@
-"""The run itself: jobs by priority, each to the best instance that takes it.
+"""The run itself: jobs by priority, each to the best instance that accepts it.
 
-Instances are kept in one order for all jobs; a dispatch moves the instances of its host. What refuses a job once
-refuses all of its kind for the rest of the run, because a run only takes: it is remembered, and a kind that nothing
-takes costs nothing more. Where adjustments could make a host better during the run, what is not fixed is looked at
-again.
+Instances are kept in one order for all jobs; a dispatch moves the instances of its host. An instance that refuses a job
+refuses all of its kind for the rest of the run, because a run only consumes resources: refusals are cached, and a kind
+that no instance accepts costs nothing more. If load adjustments could improve a host during the run, variable values
+are checked again.
 """
 
 from __future__ import annotations
@@ -19,27 +19,26 @@ from roost.gridengine.objects.scheduler import formula_terms
 from roost.gridengine.scheduling.allocation import Allocation, Allocator, least
 from roost.gridengine.scheduling.booked import inside, window_of
 from roost.gridengine.scheduling.durations import Durations, closures
-from roost.gridengine.scheduling.ledger import ALWAYS, SLOTS, Account, Ledger, Window, exclusive_names, needs_of
+from roost.gridengine.scheduling.ledger import ALWAYS, SLOTS, BookedObject, Ledger, Window, exclusive_names, needs_of
 from roost.gridengine.scheduling.loads import NO_LOAD, Loads, host_of, rises
-from roost.gridengine.scheduling.matching import Kind, Matcher
+from roost.gridengine.scheduling.matching import JobCategory, Matcher
 from roost.gridengine.scheduling.patterns import environments
-from roost.gridengine.scheduling.plan import Dispatch, Plan, Reservation, Waiting
-from roost.gridengine.scheduling.priority import priorities
+from roost.gridengine.scheduling.plan import Dispatch, Reservation, SchedulingPlan, Waiting
+from roost.gridengine.scheduling.priority import priorities, turn
 from roost.gridengine.scheduling.quotas import Quotas
-from roost.gridengine.scheduling.reasons import Code, Reason
-from roost.gridengine.scheduling.snapshot import Booked, Grant, PendingJob, Request, Snapshot
+from roost.gridengine.scheduling.reasons import Reason, ReasonCode
+from roost.gridengine.scheduling.snapshot import Booked, CellSnapshot, Grant, PendingJob, Request
 from roost.gridengine.scheduling.states import Overloads, States
-from roost.model.cell_priority import NO_PRIORITY
 
 #: what instances are ordered by, and their position among all of them
 _Key = tuple[float, float, int]
 _BY_SEQUENCE: Final = "seqno"
 
 
-class Order:
-    """The instances that may take jobs, best first."""
+class InstanceOrder:
+    """The instances that may accept jobs, best first."""
 
-    def __init__(self, snapshot: Snapshot, loads: Loads, ledger: Ledger) -> None:
+    def __init__(self, snapshot: CellSnapshot, loads: Loads, ledger: Ledger) -> None:
         scheduler = snapshot.cell.scheduler
         self._loads, self._ledger = loads, ledger
         self._by_sequence = scheduler.queue_sort_method == _BY_SEQUENCE
@@ -59,8 +58,8 @@ class Order:
         self._keys: dict[int, _Key] = {}
         self._sorted: list[_Key] = []
 
-    def since(self, kind: Kind) -> Iterator[int]:
-        """The instances that may take a kind, best first; all that came before refused it, and can only move back."""
+    def since(self, kind: JobCategory) -> Iterator[int]:
+        """The instances that may accept a kind, best first; all earlier ones refused it, and can only move back."""
         found, refused, without_stock = self._sorted, kind.refused, kind.stock.refused
         for index in range(bisect_left(found, kind.start) if self._moves_back else 0, len(found)):
             position = found[index][2]
@@ -68,7 +67,7 @@ class Order:
                 yield position
 
     def all(self) -> list[int]:
-        """The instances that may take jobs, best first."""
+        """The instances that may accept jobs, best first."""
         return [key[2] for key in self._sorted]
 
     def everything(self) -> list[int]:
@@ -81,8 +80,8 @@ class Order:
         sequence = self._sequence[position]
         return (sequence, load, position) if self._by_sequence else (load, sequence, position)
 
-    def found(self, kind: Kind, position: int) -> None:
-        """Remember the first instance that takes a kind."""
+    def found(self, kind: JobCategory, position: int) -> None:
+        """Record the first instance that accepts a kind."""
         kind.start = self._keys[position]
 
     def _load(self, host: str) -> float:
@@ -100,7 +99,7 @@ class Order:
         return total
 
     def place(self, positions: list[int]) -> None:
-        """Put instances of one host, new or moved, where they belong now."""
+        """Insert instances of one host, new or moved, at their current places."""
         load = self._load(self._hosts[positions[0]])
         for position in positions:
             key = self._key(position, load)
@@ -110,21 +109,21 @@ class Order:
                 self._keys[position] = key
 
     def remove(self, position: int) -> None:
-        """Take an instance out."""
+        """Remove an instance."""
         key = self._keys.pop(position, None)
         if key is not None:
             del self._sorted[bisect_left(self._sorted, key)]
 
 
 class Dispatcher:
-    """One run, or the part of it that is about the jobs of an advance reservation.
+    """One run, or the part of it for the jobs of an advance reservation.
 
-    That part has ledgers of its own and shares with the run, `outer`, what does not depend on them.
+    That part has its own ledgers and shares the rest with the run, `outer`.
     """
 
     def __init__(
         self,
-        snapshot: Snapshot,
+        snapshot: CellSnapshot,
         outer: Dispatcher | None = None,
         within: tuple[Grant, ...] = (),
         *,
@@ -144,15 +143,15 @@ class Dispatcher:
         self._quotas = Quotas(snapshot, self._loads, self._ledger, reserves)
         self._reservations_left = scheduler.max_reservation
         self._reservations: list[Reservation] = []
-        #: why what is looked for does not fit in its window; None where that is not asked
+        #: why a request does not fit in its window; None if reasons are not collected
         self._reasons: list[Reason] | None = None
         self._environments = {
-            name: Account({SLOTS: float(one.slots)}, reserves)
+            name: BookedObject({SLOTS: float(one.slots)}, reserves)
             for name, one in snapshot.cell.parallel_environments.items()
         }
         #: by number
         self._booked = {one.number: one for one in snapshot.reservations}
-        #: the parts of the run that are about advance reservations, by number
+        #: the parts of the run for advance reservations, by number
         self._parts: dict[int, Dispatcher] = {}
         for one in snapshot.reservations:
             self._book_reservation(one)
@@ -171,14 +170,14 @@ class Dispatcher:
         self._states: States = States(snapshot, self._loads, self._ledger) if outer is None else outer._states
         self._suspenders = () if outer is not None else self._states.suspenders(snapshot)
         self._matcher = Matcher(snapshot, self._loads, self._ledger, self._quotas)
-        self._order = Order(snapshot, self._loads, self._ledger)
+        self._order = InstanceOrder(snapshot, self._loads, self._ledger)
         #: by request, with the parallel environment that it is tried in
-        self._kinds: dict[tuple[Request, str], Kind] = {}
-        self._masters: dict[tuple[Request, str], Kind] = {}
+        self._kinds: dict[tuple[Request, str], JobCategory] = {}
+        self._masters: dict[tuple[Request, str], JobCategory] = {}
         self._dropped: dict[Reason, None] = {}
         self._dispatches: list[Dispatch] = []
         self._waiting: dict[int, Waiting] = {}
-        #: whether no instance takes jobs any more, so that nothing is told of those that come now
+        #: whether no instance accepts jobs any longer, so that later jobs get no reasons
         self._is_over = False
         if outer is not None:
             self._dropped, self._dispatches, self._waiting = outer._dropped, outer._dispatches, outer._waiting
@@ -199,7 +198,7 @@ class Dispatcher:
         for task in snapshot.running if outer is None else ():
             self._count(task.job, task.request.user)
         self._allocator = Allocator(self._matcher, self._seats)
-        #: For later, when the machines' slots that are in use now are free.
+        #: For later times, when machines' slots that are in use now are free.
         self._later = Allocator(self._matcher, _capacities(snapshot))
         self._on_host: dict[str, list[int]] = {}
         granted = None if outer is None else {grant.instance for grant in within}
@@ -210,7 +209,7 @@ class Dispatcher:
             self._keep_or_drop(positions)
 
     def _book_reservation(self, one: Booked) -> None:
-        """Book what an advance reservation has; quotas do not count for it."""
+        """Book the grants of an advance reservation; quotas do not count for it."""
         complexes, window = self._snapshot.cell.complexes, window_of(one)
         self._ledger.book(one.grants, needs_of(one.request, complexes), exclusive_names(one.request, complexes), window)
         self._book_environment(one.environment, one.grants, window)
@@ -240,7 +239,7 @@ class Dispatcher:
             own = None if self._outer is None else self._ledger.account(self._names[position])
             why = self._states.why_dropped(position, overloads, own)
             if why is None and self._seats.get(self._instances[position].host, 1) < 1:
-                why = Reason(Code.NO_SEAT, (self._names[position],))
+                why = Reason(ReasonCode.NO_SEAT, (self._names[position],))
             if why is None:
                 kept.append(position)
             else:
@@ -254,14 +253,10 @@ class Dispatcher:
         if kept:
             self._order.place(kept)
 
-    def steps(self) -> Generator[None, object, Plan]:
-        """Decide in steps, a job each."""
+    def steps(self) -> Generator[None, object, SchedulingPlan]:
+        """Decide in steps of one job each."""
         found = priorities(self._snapshot)
-        # Jobs whose time has not come have no priority.
-        jobs = sorted(
-            self._snapshot.pending,
-            key=lambda job: (-found.get(job.number, NO_PRIORITY).priority, job.submitted, job.number),
-        )
+        jobs = sorted(self._snapshot.pending, key=lambda job: turn(job, found))
         # Grid Engine ends a run without instances, unless reservations could use some that are full or closed by day.
         self._is_over = self._all_dropped and not self._any_later()
         for job in jobs:
@@ -272,9 +267,9 @@ class Dispatcher:
                 self._is_over |= self._all_dropped
             yield
         over = self._instances and self._all_dropped and not self._any_later()
-        dropped = (*self._dropped, *((Reason(Code.ALL_DROPPED),) if over else ()))
+        dropped = (*self._dropped, *((Reason(ReasonCode.ALL_DROPPED),) if over else ()))
         letters = {name: self._states.letters(position) for position, name in enumerate(self._names)}
-        return Plan(
+        return SchedulingPlan(
             dispatches=tuple(self._dispatches),
             reservations=tuple(self._reservations),
             suspensions=tuple(self._states.suspensions(self._snapshot, self._dispatches)),
@@ -295,23 +290,23 @@ class Dispatcher:
         return len(self._dropped) == len(self._instances)
 
     def _any_later(self) -> bool:
-        """Whether jobs are looked at for reservations only: an instance is full, or closed by its calendar."""
+        """Whether jobs are considered for reservations only: an instance is full, or closed by its calendar."""
         if not self._snapshot.cell.scheduler.max_reservation:
             return False
         closed = {name for at, name in enumerate(self._names) if "D" in self._states.letters(at)}
         codes = [(one.code, one.values[0]) for one in self._dropped]
-        return any(code is Code.FULL or (code is Code.DISABLED and name in closed) for code, name in codes)
+        return any(code is ReasonCode.FULL or (code is ReasonCode.DISABLED and name in closed) for code, name in codes)
 
     def _run_reserved(self, job: PendingJob) -> None:
-        """Try a job of an advance reservation with what that has."""
+        """Try a job of an advance reservation with the reservation's resources."""
         booked, now = self._booked.get(job.reservation), self._snapshot.now
         reason = None
         if booked is None or booked.end <= now:
-            reason = Reason(Code.NO_RESERVATION, (job.reservation,))
+            reason = Reason(ReasonCode.NO_RESERVATION, (job.reservation,))
         elif booked.start > now:
-            reason = Reason(Code.TOO_EARLY)
+            reason = Reason(ReasonCode.TOO_EARLY)
         elif booked.blocked:
-            reason = Reason(Code.RESERVATION_ERROR, (job.reservation,))
+            reason = Reason(ReasonCode.RESERVATION_ERROR, (job.reservation,))
         else:
             part = self._parts.get(booked.number)
             if part is None:
@@ -338,14 +333,14 @@ class Dispatcher:
             return
 
     def _reserve_tasks(self, job: PendingJob, tasks: tuple[int, ...], durations: Durations) -> None:
-        """Keep what the next tasks of a job need, each as a reservation of its own, as many as may run at once."""
+        """Reserve resources for the next tasks of a job, each as a separate reservation, as many as may run at once."""
         most = min(job.concurrency or len(tasks), self._array_max or len(tasks), self._tasks_max)
         for task in tasks[: max(1, most - self._of_job.get(job.number, 0))]:
             if not self._reservations_left or not self._reserve(job, task, durations):
                 return
 
     def _reserve(self, job: PendingJob, task: int, durations: Durations) -> bool:
-        """Keep what a task needs from the first moment on at which something ends and it then fits; if there is one."""
+        """Reserve resources for a task from the first time at which something ends and the task then fits, if any."""
         positions = [one for one in self._order.everything() if not self._states.is_closed(one)]
         for start in self._ledger.ends():
             window = durations.window(job.request, start)
@@ -391,20 +386,20 @@ class Dispatcher:
             self._reasons += reasons
 
     def allot(self, request: Request, window: Window, takes: Callable[[int], bool]) -> Allocation | tuple[Reason, ...]:
-        """What an advance reservation would get in its window, of the instances that may be taken; else why nothing.
+        """What an advance reservation would get in its window, from the instances that may be used; else the reasons.
 
-        Closed, suspended and overloaded instances count: they may be open by then.
+        Closed, suspended and overloaded instances count: they may be available by then.
         """
         self._reasons = []
         positions = [one for one in self._order.everything() if takes(one)]
         return self._at(request, window, positions) or tuple(dict.fromkeys(self._reasons))
 
     def _now(self, request: Request) -> Window:
-        """When a job would occupy what it gets if it started now."""
+        """The window of a job that starts now."""
         return self._durations.window(request, self._snapshot.now) if self._durations else ALWAYS
 
-    def _kinds_of(self, request: Request) -> list[Kind]:
-        """The kind of a job, or of a parallel one, those for each environment that it may get."""
+    def _kinds_of(self, request: Request) -> list[JobCategory]:
+        """The kind of a job, or for a parallel one, the kinds for each environment that it may get."""
         if not request.environment:
             kind = self._kinds.get((request, ""))
             if kind is None:
@@ -421,37 +416,37 @@ class Dispatcher:
             found.append(self._kinds[key])
         return found
 
-    def _told(self, request: Request, kinds: list[Kind]) -> tuple[Reason, ...]:
+    def _told(self, request: Request, kinds: list[JobCategory]) -> tuple[Reason, ...]:
         if not kinds:
-            return (Reason(Code.NO_PE, (request.environment,)),)
+            return (Reason(ReasonCode.NO_PE, (request.environment,)),)
         if self._is_over and not all(kind.told or kind.nowhere for kind in kinds):
-            # It is not looked at; that all queues are left out says it all.
+            # It is not considered; the reason is that all queues are dropped.
             return ()
         return self._matcher.told(kinds[0]) + tuple(one for kind in kinds[1:] for one in self._matcher.told(kind))
 
     def _not_yet(self, job: PendingJob) -> Reason | None:
         if job.error:
-            return Reason(Code.ERROR)
+            return Reason(ReasonCode.ERROR)
         if job.held:
-            return Reason(Code.HELD)
+            return Reason(ReasonCode.HELD)
         if job.depends:
-            return Reason(Code.DEPENDS)
-        return Reason(Code.TOO_EARLY) if job.not_before > self._snapshot.now else None
+            return Reason(ReasonCode.DEPENDS)
+        return Reason(ReasonCode.TOO_EARLY) if job.not_before > self._snapshot.now else None
 
     def _limit(self, job: PendingJob, started: int) -> Reason | None:
-        """Why no further task of a job may start, whatever is free."""
+        """Why no further task of a job may start, regardless of free resources."""
         running = self._of_job.get(job.number, 0)
         is_array = job.tasks != (0,)
         limits = [limit for limit in (job.concurrency, self._array_max) if is_array and limit]
         if limits and running >= min(limits):
-            return Reason(Code.TASK_LIMIT)
+            return Reason(ReasonCode.TASK_LIMIT)
         if is_array and started >= self._tasks_max:
-            return Reason(Code.PENDING_LIMIT, (self._tasks_max,))
+            return Reason(ReasonCode.PENDING_LIMIT, (self._tasks_max,))
         if self._users_max and self._of_user.get(job.request.user, 0) >= self._users_max:
-            return Reason(Code.USER_LIMIT)
+            return Reason(ReasonCode.USER_LIMIT)
         return None
 
-    def _start(self, kinds: list[Kind], job: int, task: int) -> bool:
+    def _start(self, kinds: list[JobCategory], job: int, task: int) -> bool:
         best: Allocation | None = None
         for kind in kinds:
             found = self._find(kind)
@@ -462,8 +457,8 @@ class Dispatcher:
         self._book(best, job, task)
         return True
 
-    def _find(self, kind: Kind) -> Allocation | None:
-        """What a kind gets now; if nothing, then nothing for the rest of the run."""
+    def _find(self, kind: JobCategory) -> Allocation | None:
+        """The allocation of a kind now; if none, then none for the rest of the run."""
         if self._forgets:
             kind.forget()
         elif kind.exhausted:
@@ -473,7 +468,7 @@ class Dispatcher:
             kind.nowhere = True
             kind.reasons.append(refusal)
             if kind.environment is not None:
-                kind.reasons.append(Reason(Code.PE_OFFERS, (kind.environment.name, 0)))
+                kind.reasons.append(Reason(ReasonCode.PE_OFFERS, (kind.environment.name, 0)))
         elif kind.environment is not None:
             found = self._parallel(kind, kind.environment)
             if isinstance(found, Allocation):
@@ -487,21 +482,21 @@ class Dispatcher:
         kind.exhausted = True
         return None
 
-    def _parallel(self, kind: Kind, environment: ParallelEnvironment) -> Allocation | Reason:
+    def _parallel(self, kind: JobCategory, environment: ParallelEnvironment) -> Allocation | Reason:
         account = self._environments[environment.name]
         free = int(account.left_in(SLOTS, kind.window))
         if (fewest := least(kind.request.slots, environment.slots_a_host or 1)) is not None and fewest > free:
             kind.nowhere = True
             total = int(account.capacity[SLOTS])
             if fewest > total:
-                kind.reasons.append(Reason(Code.PE_OFFERS, (environment.name, total)))
-            return Reason(Code.PE_OFFERS, (environment.name, free))
+                kind.reasons.append(Reason(ReasonCode.PE_OFFERS, (environment.name, total)))
+            return Reason(ReasonCode.PE_OFFERS, (environment.name, free))
         master = self._masters.get((kind.request, environment.name))
         if master is not None and self._forgets:
             master.forget()
         return self._allocator.allocate(kind, master, self._order.all(), free)
 
-    def _best(self, kind: Kind) -> int | None:
+    def _best(self, kind: JobCategory) -> int | None:
         spots, fits = self._matcher.spots, self._matcher.fits
         best, fewest = None, 0
         asks_softly = bool(kind.soft or kind.request.soft_queues)
@@ -518,7 +513,7 @@ class Dispatcher:
         return best
 
     def _book_amounts(self, found: Allocation, window: Window) -> str:
-        """Book what an allocation takes; return the name of its parallel environment."""
+        """Book an allocation, and return the name of its parallel environment."""
         kind, grants = found.kind, found.grants
         needs = kind.needs + kind.once
         environment = kind.environment.name if kind.environment else ""
@@ -546,13 +541,13 @@ class Dispatcher:
             each._look_again(hosts)
 
     def _look_again(self, hosts: tuple[str, ...]) -> None:
-        """Find out what instances of some hosts take jobs now, and where they are in the order."""
+        """Update which instances of some hosts accept jobs, and their places in the order."""
         for host in hosts:
             if host in self._on_host:
                 self._keep_or_drop(self._on_host[host])
 
 
-def _capacities(snapshot: Snapshot) -> dict[str, int]:
+def _capacities(snapshot: CellSnapshot) -> dict[str, int]:
     """Host to the slots that its machine has when none of its tasks runs any more."""
     found = dict(snapshot.seats)
     for task in snapshot.running:

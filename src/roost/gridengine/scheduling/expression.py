@@ -1,4 +1,4 @@
-"""What texts are asked for: patterns joined by ``!``, ``&``, ``|`` and parentheses."""
+"""Requests for text values: patterns joined by ``!``, ``&``, ``|`` and parentheses."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _TOKEN: Final = re.compile(r"[!&|()]|[^!&|()\[]*(?:\[[^\]]*\]?[^!&|()\[]*)*")
 
 
 def satisfies(type: Type, expression: str, value: str) -> bool:
-    """Whether a value satisfies an expression; one that is not well formed is satisfied by nothing."""
+    """Whether a value satisfies an expression; a malformed one is never satisfied."""
     tokens = _tokens(expression)
     if len(tokens) == 1:
         return text_matches(type, tokens[0], value)

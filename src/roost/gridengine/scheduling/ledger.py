@@ -1,10 +1,10 @@
-"""What is offered and what is booked: on the whole cell, on hosts and on queue instances.
+"""Capacities and bookings of the whole cell, of hosts and of queue instances.
 
-An object is `global`, a host or an instance, by name, and has an `Account`. Booking knows no limits; what is left may
-be below zero where a capacity was lowered under jobs that run.
+An object is `global`, a host or an instance, by name, and has a `BookedObject`. Booking does not check limits; the rest
+may be below zero if a capacity was lowered while jobs run.
 
-Where a run reserves, an account also keeps when each booking begins and ends. What is left is then asked for a window
-of time: the capacity less the most that is booked at any moment of it.
+With reservations, an account also records when each booking begins and ends. The rest is then computed for a time
+window: the capacity less the most that is booked at any moment of it.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from roost.gridengine.objects.pairs import Pair
 from roost.gridengine.objects.queue import QueueSettings
 from roost.gridengine.objects.values import Quantity
 from roost.gridengine.scheduling.loads import Loads, host_of
-from roost.gridengine.scheduling.snapshot import Grant, Request, Snapshot
+from roost.gridengine.scheduling.snapshot import CellSnapshot, Grant, Request
 
 Value = float | str
 SLOTS: Final = "slots"
-#: attributes of queues that jobs can ask for as complexes, beside limits and `complex_values`
+#: attributes of queues that jobs can request as complexes, in addition to limits and `complex_values`
 _ATTRIBUTES: Final = (SLOTS, "seq_no", "rerun", "tmpdir", "calendar", "min_cpu_interval")
 _LIMITS: Final = tuple(
     f"{hardness}_{name}" for hardness in "sh" for name in ("rt", "cpu", "fsize", "data", "stack", "core", "rss", "vmem")
@@ -37,18 +37,18 @@ class Need(NamedTuple):
 
     name: str
     amount: float
-    #: once for the job, and not for each slot
+    #: once for the job rather than for each slot
     once: bool
 
 
 class Window(NamedTuple):
-    """From when to when a booking holds, seconds since the epoch; the end is not included."""
+    """The interval of a booking, seconds since the epoch; the end is exclusive."""
 
     start: float
     end: float
 
 
-#: all time to come: what is booked now, where no run reserves
+#: all time: for current bookings in a run without reservations
 ALWAYS: Final = Window(-math.inf, math.inf)
 
 
@@ -67,7 +67,7 @@ def needs_of(request: Request, complexes: Mapping[str, Complex]) -> tuple[Need, 
 
 
 def exclusive_names(request: Request, complexes: Mapping[str, Complex]) -> frozenset[str]:
-    """The exclusive resources that a job asks to have for itself."""
+    """The exclusive resources that a job requests."""
     return frozenset(
         name
         for name, text in request.hard
@@ -82,7 +82,7 @@ class _Booking(NamedTuple):
 
 
 class _Profile:
-    """How much is booked when: a level from each time to the next one."""
+    """Bookings over time: a level from each time to the next one."""
 
     __slots__ = ("_levels", "_times")
 
@@ -90,7 +90,7 @@ class _Profile:
         self._times, self._levels = [-math.inf], [0.0]
 
     def _cut(self, time: float) -> int:
-        """Have a level begin at a time; its place."""
+        """Split the levels at a time, and return the index."""
         at = bisect_left(self._times, time)
         if at == len(self._times) or self._times[at] != time:
             self._times.insert(at, time)
@@ -108,21 +108,21 @@ class _Profile:
         return max(self._levels[begin : max(bisect_left(self._times, window.end), begin + 1)])
 
 
-class Account:
-    """What one object has and what is booked there."""
+class BookedObject:
+    """The capacity and bookings of one object."""
 
     __slots__ = ("_bookings", "_profiles", "capacity", "exclusive", "left", "tasks")
 
     def __init__(self, capacity: Mapping[str, float], timed: bool) -> None:
         #: by complex
         self.capacity = capacity
-        #: capacity less all that is booked, whenever it is
+        #: capacity minus all bookings, at any time
         self.left = dict(capacity)
-        #: bookings, and how many of them have the object for themselves, by exclusive resource
+        #: number of bookings, and of exclusive ones by resource
         self.tasks = 0
         self.exclusive: dict[str, int] = {}
         self._bookings: list[_Booking] | None = [] if timed else None
-        #: by complex, of those that were asked for in a window
+        #: by complex, for those queried in a window
         self._profiles: dict[str, _Profile] = {}
 
     def book(self, amounts: dict[str, float], exclusive: frozenset[str] = frozenset(), window: Window = ALWAYS) -> None:
@@ -141,17 +141,17 @@ class Account:
                     profile.add(window, wanted)
 
     def used_in(self, name: str, window: Window) -> float:
-        """The most that is booked at any moment of a window; 0 for what the object does not have."""
+        """The most that is booked at any moment of a window; 0 if the object does not have it."""
         return self.capacity[name] - self.left_in(name, window) if name in self.left else 0.0
 
     def left_in(self, name: str, window: Window) -> float:
-        """What is left of something that the object has, at any moment of a window."""
+        """The minimum left during a window of a resource that the object has."""
         if self._bookings is None:
             return self.left[name]
         return self.capacity[name] - self._peak(name, window)
 
     def has(self, name: str, wanted: float, window: Window) -> bool:
-        """Whether so much is left of something that the object has, at any moment of a window."""
+        """Whether an amount is left throughout a window, if the object has the resource."""
         return wanted <= self.left[name] or (self._bookings is not None and wanted <= self.left_in(name, window))
 
     def _peak(self, name: str, window: Window) -> float:
@@ -173,7 +173,7 @@ class Account:
         return bool(self.tasks) if self._bookings is None else any(True for _ in self._overlapping(window))
 
     def is_exclusive(self, name: str, window: Window) -> bool:
-        """Whether a booking of the window has an exclusive resource for itself."""
+        """Whether a booking in the window uses an exclusive resource."""
         if self._bookings is None:
             return self.exclusive.get(name, 0) > 0
         return any(name in booking.exclusive for booking in self._overlapping(window))
@@ -186,10 +186,10 @@ class Account:
 class Ledger:
     """The accounts of all objects."""
 
-    def __init__(self, snapshot: Snapshot, loads: Loads, timed: bool = False) -> None:
+    def __init__(self, snapshot: CellSnapshot, loads: Loads, timed: bool = False) -> None:
         self._complexes = snapshot.cell.complexes
         self._loads, self._timed = loads, timed
-        #: the present moment, where it is told from later ones
+        #: the current instant, distinguished from later ones
         self.now = Window(snapshot.now, math.nextafter(snapshot.now, math.inf)) if timed else ALWAYS
         self._amounts = amounts = frozenset(
             name for name, one in self._complexes.items() if one.is_consumable and not one.is_exclusive
@@ -209,13 +209,13 @@ class Ledger:
         #: names whose value is also limited by load values
         self.measured = frozenset(name for name in loads.names if name in amounts)
 
-    def _account(self, values: Mapping[str, Value]) -> Account:
+    def _account(self, values: Mapping[str, Value]) -> BookedObject:
         capacity = self._capacities.get(id(values))
         if capacity is None:
             capacity = self._capacities[id(values)] = {
                 name: value for name, value in values.items() if isinstance(value, float) and name in self._amounts
             }
-        return Account(capacity, self._timed)
+        return BookedObject(capacity, self._timed)
 
     def _numbers(self, pairs: Iterable[Pair]) -> dict[str, Value]:
         found: dict[str, Value] = {}
@@ -246,11 +246,11 @@ class Ledger:
                 )
         return found | self._numbers(settings.complex_values)
 
-    def account(self, place: str) -> Account:
+    def account(self, place: str) -> BookedObject:
         """The account of an object."""
         found = self._accounts.get(place)
         if found is None:
-            found = self._accounts[place] = Account({}, self._timed)
+            found = self._accounts[place] = BookedObject({}, self._timed)
         return found
 
     def book(
@@ -260,7 +260,7 @@ class Ledger:
         exclusive: frozenset[str],
         window: Window = ALWAYS,
     ) -> None:
-        """Count a task on its instances, their hosts and the cell; what it takes once, on the master's."""
+        """Book a task on its instances, their hosts and the cell; per-job amounts on the master's."""
         if len(grants) == 1 and grants[0].slots == 1:
             amounts = {name: wanted for name, wanted, _ in needs}
             for place in (grants[0].instance, host_of(grants[0].instance), GLOBAL):
@@ -286,7 +286,7 @@ class Ledger:
         return None if found is None else found[0]
 
     def offered(self, place: str, name: str, window: Window | None = None) -> tuple[float, str] | None:
-        """The same with the letter of what says so: c what is booked, l the load value, where that is less."""
+        """The same with the letter of its source: c for bookings, l for the load value, if that is lower."""
         account = self.account(place)
         if name not in account.capacity:
             return None
@@ -297,7 +297,7 @@ class Ledger:
         return (load, "l") if isinstance(load, float) and load < left else (left, "c")
 
     def ends(self) -> list[float]:
-        """When bookings end, each time once, in order."""
+        """The distinct end times of bookings, in order."""
         return sorted({end for end in self.account(GLOBAL).ends() if self.now.start < end < math.inf})
 
     def fixed(self, place: str, name: str) -> tuple[Value, str] | None:
@@ -310,5 +310,5 @@ class Ledger:
 
 
 def is_true(definition: Complex, value: Value) -> bool:
-    """Whether an exclusive resource is there."""
+    """Whether an exclusive resource is offered."""
     return definition.type is Type.BOOL and value == 1.0

@@ -1,10 +1,10 @@
-"""Load values as the run sees them: as reported, scaled, and adjusted for jobs that have just started.
+"""Load values for the run: as reported, scaled, and adjusted for jobs that have just started.
 
-A job that starts does not show in the load yet, so for a while (`load_adjustment_decay_time`) it counts by
-`job_load_adjustments`, less and less. The weight of a host is the sum over its young tasks of slots times the part of
-the decay time that is left, in hundredths; that of `global` counts instances instead of slots. Values that grow with
-use (relation ``>`` or ``>=``) rise by adjustment times weight, others fall; those named ``np_…`` by what one processor
-gets.
+A job that starts does not show in the load yet, so for a while (`load_adjustment_decay_time`) it adds
+`job_load_adjustments`, with decreasing weight. The weight of a host is the sum over its recent tasks of slots times the
+remaining fraction of the decay time, in hundredths; that of `global` counts instances instead of slots. Values that
+grow with use (relation ``>`` or ``>=``) rise by adjustment times weight, others fall; those named ``np_…`` by the
+amount per processor.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from typing import Final
 from roost.gridengine.objects.complex import Complex, value_number
 from roost.gridengine.objects.host import GLOBAL
 from roost.gridengine.objects.values import number, seconds
-from roost.gridengine.scheduling.snapshot import Grant, HostReport, RunningTask, Snapshot
+from roost.gridengine.scheduling.snapshot import CellSnapshot, Grant, HostReport, RunningTask
 
-#: load of a host whose load formula names a value that it does not have
+#: load of a host that lacks a value of its load formula
 NO_LOAD: Final = 10_000_000_000.0
-#: how a value came about that is taken as reported
+#: the derivation of a value used as reported
 UNADJUSTED: Final = "no load adjustment"
 _FULL_WEIGHT: Final = 100
 _MAX_UNHEARD_S: Final = 300.0
@@ -32,7 +32,7 @@ def host_of(instance: str) -> str:
 class Loads:
     """Load values of all hosts, and the adjustments of this run."""
 
-    def __init__(self, snapshot: Snapshot) -> None:
+    def __init__(self, snapshot: CellSnapshot) -> None:
         cell = snapshot.cell
         self.complexes = cell.complexes
         self.adjustments = {one.name: number(one.text) or 0.0 for one in cell.scheduler.job_load_adjustments}
@@ -51,7 +51,7 @@ class Loads:
         for task in snapshot.running:
             self._add_running(task, snapshot.now)
 
-    def _scaled(self, snapshot: Snapshot, host: str, report: HostReport) -> dict[str, float | str]:
+    def _scaled(self, snapshot: CellSnapshot, host: str, report: HostReport) -> dict[str, float | str]:
         configured = snapshot.cell.hosts.get(host)
         factors = dict(configured.load_scaling) if configured else {}
         found: dict[str, float | str] = {}
@@ -69,7 +69,7 @@ class Loads:
             self.add(task.grants, int(_FULL_WEIGHT * (1 - age / self._decay)))
 
     def add(self, grants: tuple[Grant, ...], weight: int = _FULL_WEIGHT) -> None:
-        """Count a task with a weight in hundredths; that of one that is dispatched now is full."""
+        """Count a task with a weight in hundredths; a task dispatched now has the full weight."""
         if not self.adjustments:
             return
         for instance, slots in grants:
@@ -113,7 +113,7 @@ class Loads:
         return found if isinstance(found, float) and found > 1 else 1.0
 
     def derivation(self, host: str, name: str) -> str:
-        """How an adjusted value came about, as reasons show it."""
+        """The derivation of an adjusted value, for reasons."""
         base = self.reported(host, name)
         if name not in self.adjustments or not isinstance(base, float) or not self._weights.get(host):
             return UNADJUSTED

@@ -1,4 +1,4 @@
-"""Names of queues as jobs ask for them: ``queue``, ``queue@host`` and ``queue@@group``, each part with wildcards."""
+"""Names of queues in requests: ``queue``, ``queue@host`` and ``queue@@group``, each part with wildcards."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class QueuePatterns:
         self._resolver = Resolver(cell)
 
     def queue(self, pattern: str, queue: str) -> bool:
-        """Whether a pattern can mean instances of a queue."""
+        """Whether a pattern can match instances of a queue."""
         return fnmatch.fnmatchcase(queue, pattern.partition("@")[0])
 
     def host(self, pattern: str, host: str) -> bool:
-        """Whether a pattern can mean instances on a host."""
+        """Whether a pattern can match instances on a host."""
         _, at, place = pattern.partition("@")
         if not at:
             return True
@@ -40,7 +40,7 @@ class QueuePatterns:
         return fnmatch.fnmatchcase(host, place.lower())
 
     def means(self, pattern: str) -> bool:
-        """Whether a pattern means a queue, or where it names hosts, an instance."""
+        """Whether a pattern matches a queue or, if it names hosts, an instance."""
         queues = (name for name in self._cell.queues if self.queue(pattern, name))
         if "@" not in pattern:
             return next(queues, None) is not None
@@ -48,18 +48,18 @@ class QueuePatterns:
         return any(self.host(pattern, host) for host in hosts)
 
     def any_queue(self, patterns: Iterable[str], queue: str) -> bool:
-        """Whether one of several patterns can mean instances of a queue."""
+        """Whether one of several patterns can match instances of a queue."""
         return any(self.queue(pattern, queue) for pattern in patterns)
 
     def any_host(self, patterns: Iterable[str], host: str) -> bool:
-        """Whether one of several patterns can mean instances on a host."""
+        """Whether one of several patterns can match instances on a host."""
         return any(self.host(pattern, host) for pattern in patterns)
 
     def any_instance(self, patterns: Iterable[str], instance: QueueInstance) -> bool:
-        """Whether one of several patterns means an instance."""
+        """Whether one of several patterns matches an instance."""
         return any(self.queue(one, instance.queue) and self.host(one, instance.host) for one in patterns)
 
     def named(self, patterns: Iterable[str], instance: QueueInstance, with_host: bool) -> bool:
-        """Whether a pattern without wildcards means an instance, and says so of its host where that is wanted."""
+        """Whether a pattern without wildcards matches an instance, and with `with_host` names its host."""
         plain = (one for one in patterns if not set(one) & set("*?[") and (not with_host or "@" in one))
         return self.any_instance(plain, instance)

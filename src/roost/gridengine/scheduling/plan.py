@@ -1,4 +1,4 @@
-"""What a scheduling run decides."""
+"""The decisions of a scheduling run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from roost.model.cell_requests import Suspender
 
 
 class Dispatch(NamedTuple):
-    """A task that is to start."""
+    """A task to start."""
 
     job: int
     task: int
@@ -25,7 +25,7 @@ class Dispatch(NamedTuple):
 
 
 class Reservation(NamedTuple):
-    """What is kept for a task that cannot start now."""
+    """Resources reserved for a task that cannot start now."""
 
     job: int
     task: int
@@ -38,7 +38,7 @@ class Reservation(NamedTuple):
 
 
 class Suspension(NamedTuple):
-    """A task that is to be suspended, or to lose this reason for being suspended."""
+    """A task to suspend, or from which this cause of suspension is removed."""
 
     job: int
     task: int
@@ -56,30 +56,31 @@ class Waiting(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class SchedulingPlan:
     """The result of a run."""
 
     #: in the order of the decisions
     dispatches: tuple[Dispatch, ...]
     reservations: tuple[Reservation, ...]
-    #: in the order in which they are to be done; also of tasks that are dispatched here
+    #: in order of execution; includes tasks dispatched in this run
     suspensions: tuple[Suspension, ...]
-    #: what is to suspend each task that runs, each cause with what to say of it, in the order of the snapshot; what is
-    #: dispatched here counts as soon as it is among them
+    #: the causes that must suspend each running task, with descriptions, in the order of the snapshot; tasks dispatched
+    #: here count once they are in the snapshot
     suspenders: tuple[Mapping[Suspender, str], ...]
-    #: the same once what is dispatched here has started; who stands still, and would again then, need not go on before
+    #: the same after the tasks dispatched here have started; a suspended task that would be suspended again then need
+    #: not resume before
     suspenders_after: tuple[Mapping[Suspender, str], ...]
     #: of running and waiting jobs, by number
     priorities: Mapping[int, Priority]
-    #: why instances took no job at all; true for every job that waits
+    #: why instances accepted no jobs at all; applies to every waiting job
     dropped: tuple[Reason, ...]
-    #: why each job that waits did not start, by number
+    #: why each waiting job did not start, by number
     waiting: Mapping[int, Waiting]
     #: letters of each instance after the run, as `qstat -f` shows them; instances without letters are left out
     states: Mapping[str, str]
 
     def first_reason(self, job: int) -> str:
-        """One of the lines of `scheduling_info`, of its own reasons if it has some, without making them all."""
+        """One of the lines of `scheduling_info`, from its own reasons if it has any, without formatting all of them."""
         found = self.waiting[job]
         reasons = found.reasons or self.dropped
         return reasons[0].sentence(found.hard) if reasons else "no queue instance takes it now"

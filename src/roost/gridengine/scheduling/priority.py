@@ -1,9 +1,9 @@
 """Priorities: `qsub -p`, urgency, and their weights.
 
-The urgency of a job is what its resources add (amount times the complex's urgency; texts count once; every job asks for
-a slot), what waiting adds by the second, and what a deadline adds that comes nearer. Over all jobs that run or wait it
-is stretched from 0 to 1; where all have the same, it is 0.5. Tickets count as a part of the most that any job has;
-where no job has any, it is 0.5.
+The urgency of a job is the sum of the contributions of its resources (amount times the complex's urgency; texts count
+once; every job requests a slot), of its waiting time, and of an approaching deadline. It is normalized to 0 to 1 over
+all running and waiting jobs; if all are equal, it is 0.5. Tickets count relative to the highest number of any job; if
+no job has any, the value is 0.5.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from roost.gridengine.objects.complex import Complex, value_number
 from roost.gridengine.objects.scheduler import SchedulerConfiguration
 from roost.gridengine.scheduling.ledger import SLOTS
 from roost.gridengine.scheduling.patterns import environments
-from roost.gridengine.scheduling.snapshot import Range, Request, Snapshot
+from roost.gridengine.scheduling.snapshot import CellSnapshot, PendingJob, Range, Request
 from roost.gridengine.scheduling.tickets import Tickets, tickets
-from roost.model.cell_priority import Priority
+from roost.model.cell_priority import NO_PRIORITY, Priority
 
-#: `qsub -p` goes from here to its negative
+#: `qsub -p` ranges from here to its negative
 _LOWEST: Final = -1024
-#: the share of every job where there are no tickets
+#: the share of every job if there are no tickets
 _NO_TICKETS: Final = 0.5
 
 
@@ -35,7 +35,7 @@ class _Job(NamedTuple):
     slots: float
 
 
-def _jobs(snapshot: Snapshot) -> Iterable[_Job]:
+def _jobs(snapshot: CellSnapshot) -> Iterable[_Job]:
     slots: float
     for task in snapshot.running:
         slots = sum([grant.slots for grant in task.grants])
@@ -48,12 +48,12 @@ def _jobs(snapshot: Snapshot) -> Iterable[_Job]:
 
 
 def assumed_slots(request: Request, cell: Cell) -> float:
-    """The slots that count for the urgency of a job that waits: what `urgency_slots` makes of its ranges."""
+    """The slots that count for the urgency of a waiting job: `urgency_slots` applied to its ranges."""
     return counted_slots(request.environment, request.slots, cell) if request.slots else 1
 
 
 def counted_slots(pattern: str, ranges: Sequence[Range], cell: Cell) -> float:
-    """What `urgency_slots` of the first parallel environment that a pattern names makes of ranges of slots."""
+    """The slots by `urgency_slots` of the first parallel environment that a pattern names, for ranges of slots."""
     low, high = min(one.low for one in ranges), max(one.high for one in ranges)
     environment = next(iter(environments(pattern, cell)), None)
     match environment.urgency_slots.casefold() if environment else "min":
@@ -68,7 +68,7 @@ def counted_slots(pattern: str, ranges: Sequence[Range], cell: Cell) -> float:
 
 
 def resource_urgency(request: Request, slots: float, complexes: Mapping[str, Complex]) -> float:
-    """What the hard requests of a job and its slots add to its urgency."""
+    """The contribution of a job's hard requests and slots to its urgency."""
     total = complexes[SLOTS].urgency_number * slots if SLOTS in complexes else 0.0
     for name, text in request.hard:
         definition = complexes.get(name)
@@ -84,8 +84,8 @@ def _deadline(deadline: float | None, weight: float, now: float) -> float:
     return 0.0 if deadline is None else weight / max(deadline - now, 1.0)
 
 
-def priorities(snapshot: Snapshot) -> dict[int, Priority]:
-    """The priority of each job, by number; a job that runs and waits has that of its waiting tasks."""
+def priorities(snapshot: CellSnapshot) -> dict[int, Priority]:
+    """The priority of each job, by number; a job with running and waiting tasks has that of its waiting ones."""
     scheduler, complexes = snapshot.cell.scheduler, snapshot.cell.complexes
     kinds: dict[tuple[Request, float], float] = {}
     parts: dict[int, _Parts] = {}
@@ -105,8 +105,13 @@ def priorities(snapshot: Snapshot) -> dict[int, Priority]:
     return {number: _priority(scheduler, each, scale, given.get(number, none)) for number, each in parts.items()}
 
 
+def turn(job: PendingJob, found: Mapping[int, Priority]) -> tuple[float, float, int]:
+    """The sort key of jobs in a run; those that may not start yet have no priority."""
+    return -found.get(job.number, NO_PRIORITY).priority, job.submitted, job.number
+
+
 class _Parts(NamedTuple):
-    """What the urgency of a job is the sum of."""
+    """The components of a job's urgency."""
 
     job: _Job
     resources: float
@@ -119,7 +124,7 @@ class _Parts(NamedTuple):
 
 
 class _Scale(NamedTuple):
-    """What figures of a job are compared with: the lowest and highest urgency of all, and the most tickets."""
+    """The scale for a job's figures: the lowest and highest urgency of all jobs, and the most tickets."""
 
     low: float
     high: float

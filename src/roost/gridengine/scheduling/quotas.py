@@ -1,14 +1,14 @@
-"""Resource quotas: how much the jobs may take that a rule speaks of.
+"""Resource quotas: how much the jobs that a rule matches may take.
 
 In each enabled set the first rule applies whose filters all match the job and the instance; all sets must allow the
-job. A rule's use is counted together for all that it matches, and for a filter in braces by user, project, parallel
-environment, queue or host apart. Limits of consumables and slots bound what is booked, limits of other resources what a
-job asks for. A limit such as ``$num_proc*2`` is computed for each host; where the host has no such value, it does not
-bound anything.
+job. A rule's use is counted together for everything that it matches, but separately by user, project, parallel
+environment, queue or host for a filter in braces. Limits of consumables and slots bound bookings, limits of other
+resources bound requests. A limit such as ``$num_proc*2`` is computed for each host; if the host has no such value,
+there is no limit.
 
-Which rules can apply to a job at all is found once for each kind of job, from the filters that do not speak of places.
-Rules that do not speak of places either have one counter for the kind; the others have their counters looked up by
-instance, which kinds share.
+The rules that can apply to a job are determined once per kind of job, from the filters that are not about places. Rules
+without filters on places have one counter for the kind; for the others, counters are looked up by instance and shared
+by kinds.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from typing import Final, NamedTuple
 from roost.gridengine.instances import Resolver
 from roost.gridengine.objects.complex import Complex, value_number
 from roost.gridengine.objects.quota import FILTERS, Filter, QuotaRule, dynamic_limit
-from roost.gridengine.scheduling.ledger import ALWAYS, Account, Ledger, Need, Window
+from roost.gridengine.scheduling.ledger import ALWAYS, BookedObject, Ledger, Need, Window
 from roost.gridengine.scheduling.loads import Loads
-from roost.gridengine.scheduling.reasons import Code, Reason
+from roost.gridengine.scheduling.reasons import Reason, ReasonCode
 from roost.gridengine.scheduling.relation import related
-from roost.gridengine.scheduling.snapshot import Grant, Request, Snapshot
+from roost.gridengine.scheduling.snapshot import CellSnapshot, Grant, Request
 
 _PLACES: Final = ("queues", "hosts")
 _EVERYWHERE: Final = (Filter(include=("*",)), Filter(include=("*",), expanded=True))
@@ -39,32 +39,32 @@ class _Limit(NamedTuple):
 
 
 class _Rule:
-    """A rule, and what its filters say of the places seen so far."""
+    """A rule, and the results of its filters for the places seen so far."""
 
     def __init__(self, label: str, rule: QuotaRule, limits: tuple[_Limit, ...]) -> None:
         self.label, self.limits = label, limits
         self.filters: Mapping[str, Filter] = dict(rule.filters())
         self.expanded = tuple(name in self.filters and self.filters[name].expanded for name in FILTERS)
         self.speaks_of_places = any(name in self.filters for name in _PLACES)
-        #: filters of places that do not hold for all of them
+        #: filters of places that do not match all places
         self.places = [name for name in _PLACES if name in self.filters and self.filters[name] not in _EVERYWHERE]
         self.matches: dict[tuple[str, str], bool] = {}
 
 
-class Counter(Account):
+class Counter(BookedObject):
     """The use that one rule counts together, and its limits."""
 
     __slots__ = ("others", "reason")
 
     def __init__(self, label: str, apart: tuple[str, ...], bounds: list[tuple[Complex, float]], timed: bool) -> None:
         super().__init__({one.name: bound for one, bound in bounds if one.is_consumable}, timed)
-        #: that the limit would be exceeded
-        self.reason = Reason(Code.QUOTA, (label, apart))
-        #: limits on what jobs ask for
+        #: the reason if the limit would be exceeded
+        self.reason = Reason(ReasonCode.QUOTA, (label, apart))
+        #: limits on requests
         self.others = [(one, bound) for one, bound in bounds if not one.is_consumable]
 
     def allows(self, needs: tuple[Need, ...], asked: Mapping[str, str], window: Window = ALWAYS) -> bool:
-        """Whether a slot is left, and what goes with it."""
+        """Whether a slot and its resources are left."""
         capacity = self.capacity
         if capacity:
             for name, wanted, _ in needs:
@@ -79,25 +79,25 @@ class Counter(Account):
 
 
 class Terms:
-    """What quotas say of one kind of job."""
+    """The quotas that apply to one kind of job."""
 
     __slots__ = ("anywhere", "names", "places", "sets")
 
     def __init__(self, names: Mapping[str, str], anywhere: tuple[Counter, ...]) -> None:
         #: user, project and parallel environment, by the name of the filter
         self.names = names
-        #: counters of rules that do not speak of places
+        #: counters of rules without filters on places
         self.anywhere = anywhere
-        #: of each other set, the rules that may apply, in order
+        #: for each other set, the rules that may apply, in order
         self.sets: tuple[tuple[_Rule, ...], ...] = ()
-        #: counters by instance, of this kind and of others for which the same rules count the same
+        #: counters by instance, shared with other kinds for which the same rules count in the same way
         self.places: dict[str, tuple[Counter, ...]] = {}
 
 
 class Quotas:
-    """The quotas of a cell and what is used of them."""
+    """The quotas of a cell and their use."""
 
-    def __init__(self, snapshot: Snapshot, loads: Loads, ledger: Ledger, timed: bool = False) -> None:
+    def __init__(self, snapshot: CellSnapshot, loads: Loads, ledger: Ledger, timed: bool = False) -> None:
         self._cell, self._ledger, self._loads, self._timed = snapshot.cell, ledger, loads, timed
         self._complexes = snapshot.cell.complexes
         self._resolver = Resolver(snapshot.cell)
@@ -122,7 +122,7 @@ class Quotas:
     # ---- which rules apply ---------------------------------------------------------------------------------------
 
     def terms(self, request: Request, environment: str = "") -> Terms:
-        """What quotas say of a request, with the parallel environment that it gets."""
+        """The quotas that apply to a request in a parallel environment."""
         key = (request.user, request.groups, request.project, environment)
         found = self._terms.get(key)
         if found is None:
@@ -153,7 +153,7 @@ class Quotas:
     def _candidates(
         self, rules: Iterable[_Rule], names: Mapping[str, str], groups: tuple[str, ...]
     ) -> tuple[_Rule, ...]:
-        """The rules of a set that can apply to a job; after one that does not speak of places none can."""
+        """The rules of a set that can apply to a job, up to the first without filters on places."""
         found: list[_Rule] = []
         for rule in rules:
             if all(
@@ -209,12 +209,12 @@ class Quotas:
         return found
 
     def counters(self, label: str) -> list[tuple[tuple[str, ...], Counter]]:
-        """The counters of a rule that have been needed, with what they count apart, by `FILTERS`."""
+        """The counters of a rule created so far, with their separately counted values, by `FILTERS`."""
         found = [(apart, one) for (of, apart), one in self._counters.items() if of == label]
         return sorted(found, key=lambda each: each[0])
 
     def holds(self, name: str, found: Filter, value: str, groups: tuple[str, ...] = ()) -> bool:
-        """Whether a filter holds a name."""
+        """Whether a filter matches a name."""
         return self._holds(found, value, self._is(name, groups))
 
     def _bound(self, limit: _Limit, host: str) -> float | None:
@@ -243,7 +243,7 @@ class Quotas:
         return found
 
     def book(self, terms: Terms, grants: tuple[Grant, ...], needs: tuple[Need, ...], window: Window = ALWAYS) -> None:
-        """Count a task; what it takes once counts where its master is."""
+        """Count a task; per-job amounts count where its master is."""
         if not self._sets:
             return
         for number, (instance, slots) in enumerate(grants):

@@ -1,7 +1,7 @@
 """Why a job waits, as values; their text is Grid Engine's own sentence, as `qstat -j` prints it.
 
-A run finds far more reasons than users read, so a `Reason` holds what its sentence needs and becomes text only when
-it is shown.
+A run finds far more reasons than users read, so a `Reason` holds the values of its sentence and is formatted only when
+shown.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from roost.gridengine.objects.complex import Complex, Type
 from roost.gridengine.objects.pairs import Pair
 
 
-class Code(StrEnum):
-    """What kind of reason it is."""
+class ReasonCode(StrEnum):
+    """The kind of a reason."""
 
     # of a job
     HELD = "held"
@@ -51,13 +51,14 @@ class Code(StrEnum):
     PE_OFFERS = "pe offers"
     NO_PE = "no pe"
     MACHINE = "machine"
+    CLEAN_UP = "clean up"
 
 
 class Reason(NamedTuple):
-    """A reason; many jobs share one."""
+    """A reason, shared by many jobs."""
 
-    code: Code
-    #: what the sentence names, in its order
+    code: ReasonCode
+    #: the values of the sentence, in order
     values: tuple[object, ...] = ()
 
     def sentence(self, hard: Iterable[Pair] = ()) -> str:
@@ -66,7 +67,7 @@ class Reason(NamedTuple):
         return f"{_requests(hard)} {text}" if self.code in _OF_REQUESTS else text
 
 
-class Offer(NamedTuple):
+class ResourceOffer(NamedTuple):
     """A value that a place offers: the level (g, h, q), its source (c booked, f fixed, l load), and the value."""
 
     level: str
@@ -111,58 +112,67 @@ def _quota(label: str, apart: Iterable[str]) -> str:
 
 
 #: sentences that begin with the hard requests of the job
-_OF_REQUESTS: Final = frozenset({Code.QUEUE_VALUES, Code.UNKNOWN_RESOURCE, Code.OFFERS, Code.EXCLUSIVE})
-_SENTENCES: Final[dict[Code, Callable[..., str]]] = {
-    Code.HELD: lambda: "Job is in hold state",
-    Code.ERROR: lambda: "Job is in error state",
-    Code.DEPENDS: lambda: "job dropped because of job dependencies",
+_OF_REQUESTS: Final = frozenset(
+    {ReasonCode.QUEUE_VALUES, ReasonCode.UNKNOWN_RESOURCE, ReasonCode.OFFERS, ReasonCode.EXCLUSIVE}
+)
+_SENTENCES: Final[dict[ReasonCode, Callable[..., str]]] = {
+    ReasonCode.HELD: lambda: "Job is in hold state",
+    ReasonCode.ERROR: lambda: "Job is in error state",
+    ReasonCode.DEPENDS: lambda: "job dropped because of job dependencies",
     # Grid Engine gives no reason for these two.
-    Code.NO_RESERVATION: lambda number: f"advance reservation {number} does not exist",
-    Code.RESERVATION_ERROR: lambda number: f"advance reservation {number} is in error state, and its errors are hard",
-    Code.TOO_EARLY: lambda: "execution time not reached",
-    Code.USER_LIMIT: lambda: "job dropped because of user limitations",
-    Code.TASK_LIMIT: lambda: "not all array tasks may be started due to 'max_aj_instances'",
-    Code.PENDING_LIMIT: lambda limit: f"not more than max_pending_tasks_per_job={limit} array tasks start in one run",
-    Code.FULL: _dropped("it is full"),
-    Code.DISABLED: _dropped("it is disabled"),
-    Code.NOT_AVAILABLE: _dropped("it is temporarily not available"),
-    Code.OVERLOADED: lambda instance, overload: _dropped(f"it is overloaded: {overload}")(instance),
-    Code.SUSPEND_ALARM: lambda instance, overload: f'queue instance "{instance}" is in suspend alarm: {overload}',
-    # Grid Engine has no machines with slots and policies of their own.
-    Code.NO_SEAT: _dropped("the machine of its host has no slot free"),
-    Code.ALL_DROPPED: lambda: "All queues dropped because of overload or full",
-    Code.NOT_IN_QUEUES: lambda name: (
+    ReasonCode.NO_RESERVATION: lambda number: f"advance reservation {number} does not exist",
+    ReasonCode.RESERVATION_ERROR: lambda number: (
+        f"advance reservation {number} is in error state, and its errors are hard"
+    ),
+    ReasonCode.TOO_EARLY: lambda: "execution time not reached",
+    ReasonCode.USER_LIMIT: lambda: "job dropped because of user limitations",
+    ReasonCode.TASK_LIMIT: lambda: "not all array tasks may be started due to 'max_aj_instances'",
+    ReasonCode.PENDING_LIMIT: lambda limit: (
+        f"not more than max_pending_tasks_per_job={limit} array tasks start in one run"
+    ),
+    ReasonCode.FULL: _dropped("it is full"),
+    ReasonCode.DISABLED: _dropped("it is disabled"),
+    ReasonCode.NOT_AVAILABLE: _dropped("it is temporarily not available"),
+    ReasonCode.OVERLOADED: lambda instance, overload: _dropped(f"it is overloaded: {overload}")(instance),
+    ReasonCode.SUSPEND_ALARM: lambda instance, overload: f'queue instance "{instance}" is in suspend alarm: {overload}',
+    # Grid Engine has no machines with their own slots and policies.
+    ReasonCode.NO_SEAT: _dropped("the machine of its host has no slot free"),
+    ReasonCode.ALL_DROPPED: lambda: "All queues dropped because of overload or full",
+    ReasonCode.NOT_IN_QUEUES: lambda name: (
         f'cannot run in queue "{name}" because it is not contained in its hard queue list (-q)'
     ),
-    Code.PERMISSION: lambda kind, name: (
+    ReasonCode.PERMISSION: lambda kind, name: (
         f'cannot run because no access to PE "{name}"' if kind == "PE" else f'has no permission for {kind} "{name}"'
     ),
-    Code.PROJECT: lambda project, where, name: (
+    ReasonCode.PROJECT: lambda project, where, name: (
         f'({project or "no project"}) does not have the correct project to run {where} "{name}"'
     ),
-    Code.QUEUE_VALUES: lambda queue: f'cannot run in queue "{queue}" because of cluster queue',
-    Code.QUEUE_TYPE: lambda name, kind: f'cannot run in queue instance "{name}" because it is not of type {kind}',
-    Code.CHECKPOINT: lambda name, interface: (
+    ReasonCode.QUEUE_VALUES: lambda queue: f'cannot run in queue "{queue}" because of cluster queue',
+    ReasonCode.QUEUE_TYPE: lambda name, kind: f'cannot run in queue instance "{name}" because it is not of type {kind}',
+    ReasonCode.CHECKPOINT: lambda name, interface: (
         f'queue instance "{name}" does not offer the checkpointing interface "{interface}"'
     ),
-    Code.UNKNOWN_RESOURCE: lambda where, name: (
+    ReasonCode.UNKNOWN_RESOURCE: lambda where, name: (
         f"cannot run {f'{where} ' if where else ''}because job requests unknown resource ({name})"
     ),
-    Code.FORCED: lambda name, kind, place: f"does not request 'forced' resource \"{name}\" of {kind} {place}",
-    Code.OFFERS: lambda where, default, offer, reserved=False: (
+    ReasonCode.FORCED: lambda name, kind, place: f"does not request 'forced' resource \"{name}\" of {kind} {place}",
+    ReasonCode.OFFERS: lambda where, default, offer, reserved=False: (
         f"cannot run {where} because {_for_default(default)}it offers only {offer}"
         f"{' due to a reservation' if reserved else ''}"
     ),
-    Code.EXCLUSIVE: lambda where, default, name: (
+    ReasonCode.EXCLUSIVE: lambda where, default, name: (
         f"cannot run {where} because {_for_default(default)}exclusive resource ({name}) is already in use"
     ),
-    Code.QUOTA: _quota,
-    Code.NOT_IN_PE_LIST: lambda queue, environment: (
+    ReasonCode.QUOTA: _quota,
+    ReasonCode.NOT_IN_PE_LIST: lambda queue, environment: (
         f'cannot run in queue "{queue}" because PE "{environment}" is not in PE list'
     ),
-    Code.PE_OFFERS: lambda environment, slots: f'cannot run in PE "{environment}" because it only offers {slots} slots',
-    Code.NO_PE: lambda pattern: f'cannot run because no PE of the cell matches "{pattern}"',
-    Code.MACHINE: lambda host: (
+    ReasonCode.PE_OFFERS: lambda environment, slots: (
+        f'cannot run in PE "{environment}" because it only offers {slots} slots'
+    ),
+    ReasonCode.NO_PE: lambda pattern: f'cannot run because no PE of the cell matches "{pattern}"',
+    ReasonCode.CLEAN_UP: lambda host: f'cannot run on host "{host}" until clean up of a previous run has finished',
+    ReasonCode.MACHINE: lambda host: (
         f'cannot run at host "{host}" because its machine refuses the job, has too little left for it, '
         "or is not what the job requires"
     ),

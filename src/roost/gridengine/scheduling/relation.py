@@ -1,4 +1,4 @@
-"""How a requested value and an offered one are compared."""
+"""Comparison of a requested and an offered value."""
 
 from __future__ import annotations
 

@@ -1,15 +1,15 @@
-"""Share tree tickets: who used less than the share that the tree gives gets more.
+"""Share tree tickets: users with less usage than their share get more.
 
-`weight_tickets_share` tickets go down the tree. At each node they are divided over the children below which there are
-jobs, in proportion to the square of a child's share over its usage. The share of a node is its part of the shares of
-its siblings with jobs, times the share of its parent; usage counts as no less than the share. Where a child would get
-more than `compensation_factor` times its share, its usage is raised by the ratio of the two, and the node divides once
-more. A `default` stands for each user that has no node of its own beside it, with its shares.
+`weight_tickets_share` tickets are distributed down the tree. At each node they are divided among the children with jobs
+below them, in proportion to the square of a child's share divided by its usage. The share of a node is its fraction of
+the shares of its siblings with jobs, times the share of its parent; usage counts as at least the share. If a child
+would get more than `compensation_factor` times its share, its usage is raised by the ratio of the two, and the node
+divides once more. A `default` stands for each user without a node next to it, with its shares.
 
-Tasks that run divide what their leaf gets when only what runs counts. For tickets of waiting jobs those count,
-too, and the tree begins at the first node that has several children with jobs: the n-th job below such a child gets an
-n-th of what the child gets, where those that run come first. The next job below a node is one of the child that would
-have the most for each of its jobs with one more.
+Running tasks divide what their leaf gets when only running jobs count. For tickets of waiting jobs, those count, too,
+and the tree starts at the first node with several children with jobs: the n-th job below such a child gets 1/n of what
+the child gets, with running jobs first. The next job below a node comes from the child that would have the most per job
+with one job more.
 
 The rules were found with Grid Engine 8.1.9, whose figures the tests have.
 """
@@ -24,17 +24,17 @@ from typing import Final, NamedTuple
 from roost.gridengine.objects.pairs import Factor
 from roost.gridengine.objects.scheduler import SchedulerConfiguration
 from roost.gridengine.objects.share_tree import ShareNode
-from roost.gridengine.scheduling.snapshot import Account
+from roost.gridengine.scheduling.snapshot import UsageOwner
 
 _DEFAULT: Final = "default"
 _PROJECT: Final = 1
 
 
 class SharedJob(NamedTuple):
-    """A job as the share tree sees it."""
+    """A job for the share tree."""
 
     number: int
-    account: Account
+    account: UsageOwner
 
 
 class _Node:
@@ -48,13 +48,13 @@ class _Node:
         self.usage = 0.0
         #: jobs that count, here and below
         self.jobs = 0
-        #: of a leaf: numbers of jobs that wait, the next one first
+        #: for a leaf: numbers of waiting jobs, the next one first
         self.waiting: deque[int] = deque()
-        #: what it gets of all tickets, from 0 to 1
+        #: its fraction of all tickets, from 0 to 1
         self.portion = 0.0
 
     def sum_up(self) -> None:
-        """Add up usage and jobs of what is below."""
+        """Add up usage and jobs of the subtree."""
         for child in self.children:
             child.sum_up()
         if self.children:
@@ -91,13 +91,13 @@ class _Node:
         return [self.portion * weight / total for weight in weights]
 
     def in_order(self) -> Iterator[int]:
-        """The jobs that wait here and below, in the order in which they get tickets; each counts from then on."""
+        """The waiting jobs here and below, in the order in which they get tickets; each counts from then on."""
         if not self.children:
             while self.waiting:
                 self.jobs += 1
                 yield self.waiting.popleft()
             return
-        # Of equal children the one that is first in the tree comes first.
+        # Among equal children the first in the tree comes first.
         line: list[tuple[float, int, Iterator[int], _Node, int]] = []
 
         def put(index: int, child: _Node, jobs: Iterator[int]) -> None:
@@ -118,9 +118,9 @@ class _Tree:
     """The tree with usage and jobs at its leaves."""
 
     def __init__(
-        self, root: ShareNode, usage: Mapping[Account, Mapping[str, float]], weights: Iterable[Factor]
+        self, root: ShareNode, usage: Mapping[UsageOwner, Mapping[str, float]], weights: Iterable[Factor]
     ) -> None:
-        self._leaves: dict[Account, _Node] = {}
+        self._leaves: dict[UsageOwner, _Node] = {}
         self._projects: dict[str, _Node] = {}
         #: by project: the parent of the users that `default` stands for, and their shares
         self._defaults: dict[str, tuple[_Node, int]] = {}
@@ -138,7 +138,7 @@ class _Tree:
             if not given.children:
                 self._projects[project] = node
         elif not given.children:
-            self._leaves[Account(given.name, project)] = node
+            self._leaves[UsageOwner(given.name, project)] = node
         for child in given.children:
             if child.name == _DEFAULT and not child.children:
                 self._defaults[project] = node, child.shares
@@ -146,8 +146,8 @@ class _Tree:
                 node.children.append(self._node(child, project))
         return node
 
-    def leaf(self, account: Account) -> _Node | None:
-        """Where the jobs of an account are; None if the tree has no place for them."""
+    def leaf(self, account: UsageOwner) -> _Node | None:
+        """The leaf for the jobs of an account; None if the tree has none."""
         if account.project in self._projects:
             return self._projects[account.project]
         found = self._leaves.get(account)
@@ -167,13 +167,13 @@ class _Tree:
 def share_tickets(
     root: ShareNode,
     scheduler: SchedulerConfiguration,
-    usage: Mapping[Account, Mapping[str, float]],
+    usage: Mapping[UsageOwner, Mapping[str, float]],
     running: Iterable[SharedJob],
     waiting: Iterable[SharedJob],
 ) -> dict[int, float]:
-    """Tickets by job, for those that have a place in the tree; `waiting` has the next job of an account first.
+    """Tickets by job, for those with a place in the tree; `waiting` has the next job of an account first.
 
-    `running` names a job once for each task that runs. `usage` is by account, decayed, by the names of
+    `running` has a job once for each running task. `usage` is by account, decayed, by the names of
     `usage_weight_list`.
     """
     tree = _Tree(root, usage, scheduler.usage_weight_list)

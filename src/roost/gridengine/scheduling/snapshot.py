@@ -1,4 +1,4 @@
-"""What a scheduling run sees: the cell, its hosts as they reported, what runs, and what waits."""
+"""The input of a scheduling run: the cell, its hosts with their reports, running tasks, and waiting jobs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from roost.gridengine.cell import Cell
 from roost.gridengine.instances import QueueInstance
 from roost.gridengine.objects.pairs import Pair
 
-#: letters of instances that the pool knows; the run finds out all others by itself
+#: state letters of instances that the pool provides; the run computes all others
 GIVEN_STATES: Final = "dsEu"
 #: what suspends a task: a user, a suspend threshold, a task of a superordinate queue
 BY_USER: Final = "s"
@@ -20,15 +20,15 @@ THRESHOLD: Final = "T"
 SLOTWISE: Final = "P"
 
 
-class Account(NamedTuple):
-    """Whose usage it is; `project` is empty for jobs without one."""
+class UsageOwner(NamedTuple):
+    """The owner of usage; `project` is empty for jobs without one."""
 
     user: str
     project: str = ""
 
 
 class Range(NamedTuple):
-    """Amounts of slots, both ends included."""
+    """A range of slots, both ends inclusive."""
 
     low: int
     high: int
@@ -36,7 +36,7 @@ class Range(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """What a job asks for. Jobs with equal requests are of one kind: what refuses one refuses all."""
+    """The requests of a job. Jobs with equal requests are of one kind: what refuses one refuses all."""
 
     user: str
     groups: tuple[str, ...] = ()
@@ -57,9 +57,11 @@ class Request:
     slots: tuple[Range, ...] = ()
     #: ``-masterq``: where the master task runs; `queues` is then for the others
     master_queues: tuple[str, ...] = ()
-    #: hosts whose machines do not take the job, or which it does not take: their policy, or its own requirements
+    #: hosts whose machines refuse the job by policy, or which its own requirements refuse
     refused_hosts: frozenset[str] = frozenset()
-    #: requests are looked up far more often than they are made
+    #: the host of a run that the job was just rescheduled from; empty for none
+    cleaned_host: str = ""
+    #: requests are hashed far more often than they are created
     _hash: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -74,13 +76,13 @@ class Request:
         object.__setattr__(self, "_hash", hash(values))
 
     def __hash__(self) -> int:
-        """Of all that is compared."""
+        """The hash of all compared fields."""
         return self._hash
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PendingJob:
-    """A job with tasks that wait."""
+    """A job with waiting tasks."""
 
     number: int
     request: Request
@@ -93,13 +95,13 @@ class PendingJob:
     override: int = 0
     #: ``-dl``, seconds since the epoch
     deadline: float | None = None
-    #: the tasks that wait; task 0 is the only one of a job that is not an array
+    #: the waiting tasks; task 0 is the only one of a job that is not an array
     tasks: tuple[int, ...] = (0,)
     #: ``-tc``: how many tasks may run at a time; 0 means without limit
     concurrency: int = 0
     #: ``-h``, or `qhold`
     held: bool = False
-    #: ``-R y``: keep resources for it if it cannot start now
+    #: ``-R y``: reserve resources for it if it cannot start now
     reserve: bool = False
     #: ``-hold_jid``: a predecessor has not left yet
     depends: bool = False
@@ -119,7 +121,7 @@ class Grant(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunningTask:
-    """A task that runs, or was dispatched and will; the first grant is that of the master."""
+    """A task that is running or was dispatched; the first grant is that of the master."""
 
     job: int
     task: int
@@ -141,7 +143,7 @@ class RunningTask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Booked:
-    """An advance reservation: resources that are only for the jobs that ask for it."""
+    """An advance reservation: resources only for the jobs that request it."""
 
     number: int
     #: what it was granted for
@@ -153,13 +155,13 @@ class Booked:
     end: float
     #: the parallel environment that it got; empty for none
     environment: str = ""
-    #: whether no job of it starts now, because errors of it are hard and one of its instances is in trouble
+    #: whether none of its jobs starts now, because its errors are hard and one of its instances is in error
     blocked: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostReport:
-    """What an execution host reported last."""
+    """The last report of an execution host."""
 
     time: float
     #: load values by complex, as reported, without scaling
@@ -167,11 +169,11 @@ class HostReport:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Snapshot:
-    """All that a run looks at."""
+class CellSnapshot:
+    """The complete input of a run."""
 
     cell: Cell
-    #: as `roost.gridengine.instances.resolve` gives them
+    #: from `roost.gridengine.instances.resolve`
     instances: tuple[QueueInstance, ...]
     reports: Mapping[str, HostReport]
     now: float
@@ -181,21 +183,21 @@ class Snapshot:
     states: Mapping[str, str] = field(default_factory=dict)
     running: tuple[RunningTask, ...] = ()
     pending: tuple[PendingJob, ...] = ()
-    #: how many slots of tasks machines have room for beside those that run, whatever slots the instances have; hosts
-    #: that are left out have no such limit
+    #: how many more slots of tasks fit on machines, regardless of the slots of instances; hosts that are left out have
+    #: no such limit
     seats: Mapping[str, int] = field(default_factory=dict)
     #: when suspend thresholds last suspended or resumed tasks of an instance, seconds since the epoch
     threshold_times: Mapping[str, float] = field(default_factory=dict)
-    #: what was used, decayed until `now`, by the names of `usage_weight_list`; None where it is not recorded, and share
-    #: tree tickets cannot be given
-    usage: Mapping[Account, Mapping[str, float]] | None = None
+    #: usage, decayed until `now`, by the names of `usage_weight_list`; None if it is not recorded, so that share tree
+    #: tickets cannot be given
+    usage: Mapping[UsageOwner, Mapping[str, float]] | None = None
     #: advance reservations that have not ended
     reservations: tuple[Booked, ...] = ()
     #: whether ``-q`` with the name of a queue or instance also asks for its forced resources; 8.1.9 says no
     forced_implied_by_queue_request: bool = True
 
     def __post_init__(self) -> None:
-        """Refuse states that the run would not look at."""
+        """Refuse states that the run would ignore."""
         for name, letters in self.states.items():
             if unknown := set(letters) - set(GIVEN_STATES):
                 message = f'state "{"".join(sorted(unknown))}" of {name} is not one of {GIVEN_STATES}'

@@ -1,4 +1,4 @@
-"""States of instances: which take no jobs, why, and which suspend others."""
+"""States of instances: which accept no jobs, why, and which suspend others."""
 
 from __future__ import annotations
 
@@ -7,23 +7,21 @@ from typing import NamedTuple
 
 from roost.base.records import dataclass, field, replace
 from roost.gridengine.instances import QueueInstance
+from roost.gridengine.letters import CLOSED, DISABLED, SUSPENDED, of_instance
 from roost.gridengine.objects.calendar import State
 from roost.gridengine.objects.complex import Complex, value_number
 from roost.gridengine.objects.host import GLOBAL
 from roost.gridengine.objects.pairs import Pair
-from roost.gridengine.scheduling.ledger import SLOTS, Account, Ledger, Value
+from roost.gridengine.scheduling.ledger import SLOTS, BookedObject, Ledger, Value
 from roost.gridengine.scheduling.loads import UNADJUSTED, Loads
 from roost.gridengine.scheduling.plan import Dispatch, Suspension
-from roost.gridengine.scheduling.reasons import Code, Reason, amount
+from roost.gridengine.scheduling.reasons import Reason, ReasonCode, amount
 from roost.gridengine.scheduling.relation import related
-from roost.gridengine.scheduling.snapshot import SLOTWISE, THRESHOLD, Grant, Snapshot
+from roost.gridengine.scheduling.snapshot import SLOTWISE, THRESHOLD, CellSnapshot, Grant
 from roost.gridengine.scheduling.suspension import SlotWise, by_threshold
 from roost.model.cell_requests import Suspender
 
-_DISABLED = frozenset("dD")
-_SUSPENDED = frozenset("sSC")
-_CLOSING = frozenset("dDusSCEco")
-#: A number that no job has.
+#: A number that is not used for jobs.
 _BEGINNING = 0
 
 
@@ -34,33 +32,33 @@ class _Threshold(NamedTuple):
     limit: Value
 
 
-#: which thresholds a host exceeds, by their identity
+#: thresholds that a host exceeds, by id
 Overloads = dict[int, str | None]
 
 
 @dataclass(slots=True, eq=False)
 class _State:
-    """What is known of an instance."""
+    """The state of an instance."""
 
     instance: QueueInstance
-    #: as given, by the configuration, by its calendar, and u
+    #: from the pool, the configuration, its calendar, and u
     letters: str
     #: why it is closed for the whole run
     closed: Reason | None
-    account: Account
+    account: BookedObject
     load: tuple[_Threshold, ...]
-    #: whether load thresholds are about values that the host reports, so that its instances agree
+    #: whether load thresholds refer to values that the host reports, so that its instances agree
     by_host: bool
     #: the first suspend threshold that it exceeds, in words
     alarm: str | None
-    #: positions of instances that it suspends, and from how many slots on
+    #: positions of instances that it suspends, and the thresholds in slots
     subordinates: tuple[tuple[int, int], ...]
     #: positions of instances that have suspended it
     suspended_by: set[int] = field(default_factory=set)
 
 
 def _take(own: dict[tuple[int, int], set[str]], found: Iterable[Suspension]) -> None:
-    """Bring up to date what suspends each task itself."""
+    """Update what suspends each task itself."""
     for one in found:
         letters = own.get((one.job, one.task), set())
         if one.begins:
@@ -72,12 +70,12 @@ def _take(own: dict[tuple[int, int], set[str]], found: Iterable[Suspension]) -> 
 class States:
     """The states of all instances during a run."""
 
-    def __init__(self, snapshot: Snapshot, loads: Loads, ledger: Ledger) -> None:
+    def __init__(self, snapshot: CellSnapshot, loads: Loads, ledger: Ledger) -> None:
         self._loads, self._ledger = loads, ledger
         self._complexes = snapshot.cell.complexes
         self._read: dict[tuple[Pair, ...], tuple[_Threshold, ...]] = {}
         self._slotwise = SlotWise(snapshot)
-        #: by instance, slots that advance reservations have there now and none of their tasks uses
+        #: by instance, slots of current advance reservations that none of their tasks uses
         self._unused: dict[str, int] = {}
         for one in snapshot.reservations:
             for grant in one.grants if one.start <= snapshot.now < one.end else ():
@@ -98,20 +96,20 @@ class States:
             self.subordinate(position)
         self._break_circles(snapshot)
 
-    def _state(self, snapshot: Snapshot, instance: QueueInstance, positions: dict[str, int]) -> _State:
+    def _state(self, snapshot: CellSnapshot, instance: QueueInstance, positions: dict[str, int]) -> _State:
         letters = self._first_letters(snapshot, instance)
-        closing = _CLOSING & set(letters)
-        # Whatever makes it unavailable comes before that it is disabled.
-        code = Code.NOT_AVAILABLE if closing - _DISABLED else Code.DISABLED
+        closing = CLOSED & set(letters)
+        # Other causes of unavailability take precedence over being disabled.
+        code = ReasonCode.NOT_AVAILABLE if closing - DISABLED else ReasonCode.DISABLED
         settings = instance.settings
         load = self._thresholds(settings.load_thresholds)
         alarm = self._first(instance, self._thresholds(settings.suspend_thresholds), adjusted=False)
         closed = Reason(code, (instance.name,)) if closing else None
-        if closing and code is Code.DISABLED and (overload := self._first(instance, load)):
-            # Grid Engine leaves out what is overloaded before what is disabled.
-            closed = Reason(Code.OVERLOADED, (instance.name, overload))
+        if closing and code is ReasonCode.DISABLED and (overload := self._first(instance, load)):
+            # Grid Engine drops overloaded instances before disabled ones.
+            closed = Reason(ReasonCode.OVERLOADED, (instance.name, overload))
         if closed is None and alarm is not None:
-            closed = Reason(Code.SUSPEND_ALARM, (instance.name, alarm))
+            closed = Reason(ReasonCode.SUSPEND_ALARM, (instance.name, alarm))
         return _State(
             instance=instance,
             alarm=alarm,
@@ -132,7 +130,7 @@ class States:
             ),
         )
 
-    def _first_letters(self, snapshot: Snapshot, instance: QueueInstance) -> str:
+    def _first_letters(self, snapshot: CellSnapshot, instance: QueueInstance) -> str:
         letters = snapshot.states.get(instance.name, "") + instance.states
         calendar = snapshot.cell.calendars.get(instance.settings.calendar)
         state = calendar.state_at(snapshot.local_time) if calendar else State.ON
@@ -150,8 +148,8 @@ class States:
     def _preempted(self, state: _State) -> bool:
         return self._slotwise.acts and self._slotwise.preempted(state.instance.name, self._tasks)
 
-    def suspensions(self, snapshot: Snapshot, dispatches: Sequence[Dispatch]) -> Iterator[Suspension]:
-        """The tasks that are to be suspended and resumed."""
+    def suspensions(self, snapshot: CellSnapshot, dispatches: Sequence[Dispatch]) -> Iterator[Suspension]:
+        """The tasks to suspend and resume."""
         still = self._still
         for state in self._states:
             if state.instance.name not in still:
@@ -166,17 +164,18 @@ class States:
     @property
     def _still(self) -> set[str]:
         """The instances that are suspended themselves."""
-        return {state.instance.name for state in self._states if state.suspended_by or _SUSPENDED & set(state.letters)}
+        return {state.instance.name for state in self._states if state.suspended_by or SUSPENDED & set(state.letters)}
 
     def suspenders(
-        self, snapshot: Snapshot, dispatches: Sequence[Dispatch] = ()
+        self, snapshot: CellSnapshot, dispatches: Sequence[Dispatch] = ()
     ) -> tuple[Mapping[Suspender, str], ...]:
-        """What is to suspend each task that runs, once others that may go on do, and then the dispatches have begun."""
+        """The causes that must suspend each running task, after other tasks have resumed, and again after the
+        dispatches have started."""
         own = {(task.job, task.task): set(task.suspended) for task in snapshot.running}
         _take(own, self.suspensions(snapshot, []))
         if dispatches:
             settled = [replace(task, suspended="".join(sorted(own[task.job, task.task]))) for task in snapshot.running]
-            # Tasks of one job that run, and those that are dispatched, may have the same numbers.
+            # Running and dispatched tasks of one job may have the same numbers.
             beginning = [each._replace(job=_BEGINNING) for each in dispatches]
             _take(own, self._slotwise.orders(settled, beginning, snapshot.now, self._still))
         states = {state.instance.name: state for state in self._states}
@@ -185,7 +184,7 @@ class States:
     def _of_task(
         self, grants: Sequence[Grant], states: Mapping[str, _State], letters: set[str]
     ) -> Mapping[Suspender, str]:
-        """What suspends a task: any of its instances if that stands still, and what single tasks are suspended by."""
+        """What suspends a task: any of its instances if that is suspended, and what single tasks are suspended by."""
         found = dict(self._suspending(states.get(grants[0].instance), letters))
         for grant in grants[1:]:
             for cause, text in self._suspending(states.get(grant.instance), set()):
@@ -193,7 +192,7 @@ class States:
         return found
 
     def _suspending(self, state: _State | None, letters: set[str]) -> Iterator[tuple[Suspender, str]]:
-        """What suspends a task of an instance; nothing does where there is no such instance any more."""
+        """What suspends a task of an instance; nothing if the instance no longer exists."""
         if state is None:
             return
         instance = state.instance
@@ -210,10 +209,11 @@ class States:
         if SLOTWISE in letters:
             yield Suspender.SLOTS, f"{instance.host} runs as many jobs as it may, and {instance.queue} is subordinated"
 
-    def _break_circles(self, snapshot: Snapshot) -> None:
-        """Of instances that suspend each other in a circle, and all have jobs, let the one go on that had some first.
+    def _break_circles(self, snapshot: CellSnapshot) -> None:
+        """If instances with jobs suspend each other in a cycle, let the one that had jobs first continue.
 
-        No run leads there, but a change of the configuration can; all of them would stand still for ever.
+        A run does not lead to that, but a change of the configuration can; all of them would otherwise be suspended
+        forever.
         """
         above = {at: self._above(at) for at, state in enumerate(self._states) if state.suspended_by}
         circles = {at: {one for one in found if at in above.get(one, ())} for at, found in above.items()}
@@ -239,7 +239,7 @@ class States:
         return found
 
     def is_closed(self, position: int) -> bool:
-        """Whether an instance takes no jobs in the whole run, whatever ends."""
+        """Whether an instance accepts no jobs in the whole run, whichever jobs end."""
         return self._states[position].closed is not None
 
     def subordinate(self, position: int) -> None:
@@ -256,17 +256,15 @@ class States:
         state = self._states[position]
         found = state.letters + ("S" if state.suspended_by else "") + ("A" if state.alarm else "")
         found += "P" if self._preempted(state) else ""
-        return "".join(
-            sorted(found + ("a" if self._first(state.instance, state.load, adjusted=False) else ""), key=_order)
-        )
+        return of_instance(found + ("a" if self._first(state.instance, state.load, adjusted=False) else ""))
 
-    def why_dropped(self, position: int, overloads: Overloads, own: Account | None = None) -> Reason | None:
-        """Why an instance takes no jobs at all now; None if it may. Instances of a host share `overloads`.
+    def why_dropped(self, position: int, overloads: Overloads, own: BookedObject | None = None) -> Reason | None:
+        """Why an instance accepts no jobs at all now; None if it may. Instances of a host share `overloads`.
 
-        `own`: what the jobs that are asked about have of the instance, where they have a part of their own.
+        `own`: the part of the instance that belongs to the jobs in question, if they have a separate one.
         """
         state = self._states[position]
-        not_available = Reason(Code.NOT_AVAILABLE, (state.instance.name,))
+        not_available = Reason(ReasonCode.NOT_AVAILABLE, (state.instance.name,))
         if state.suspended_by:
             return not_available
         if state.closed is not None:
@@ -276,11 +274,11 @@ class States:
         account = state.account if own is None else own
         left = account.left.get(SLOTS)
         if left is not None and left < 1 and account.left_in(SLOTS, self._ledger.now) < 1:
-            return Reason(Code.FULL, (state.instance.name,))
+            return Reason(ReasonCode.FULL, (state.instance.name,))
         key = id(state.load)
         overload = overloads[key] if state.by_host and key in overloads else self._first(state.instance, state.load)
         overloads[key] = overload
-        return Reason(Code.OVERLOADED, (state.instance.name, overload)) if overload else None
+        return Reason(ReasonCode.OVERLOADED, (state.instance.name, overload)) if overload else None
 
     def _first(self, instance: QueueInstance, thresholds: tuple[_Threshold, ...], adjusted: bool = True) -> str | None:
         """The first threshold that an instance exceeds; None if there is none."""
@@ -291,7 +289,7 @@ class States:
         return None
 
     def alarms(self, instance: QueueInstance) -> Iterator[tuple[str, str]]:
-        """All thresholds of an instance that exceeds one, as `qstat -explain` tells them, each after its letter."""
+        """All thresholds of an instance that exceeds one, as printed by `qstat -explain`, each after its letter."""
         settings = instance.settings
         for letter, kind, pairs, adjusted in (
             ("a", "load", settings.load_thresholds, True),
@@ -340,7 +338,7 @@ class States:
         return f"{name}={amount(definition, value)} ({derivation}) {definition.relation} {text}"
 
     def _measured(self, instance: QueueInstance, definition: Complex, adjusted: bool) -> tuple[Value, str] | None:
-        """The value that a threshold is about, and where it was found: the host, the cell, or the instance."""
+        """The value for a threshold, and where it was found: the host, the cell, or the instance."""
         if not definition.is_consumable:
             read = self._loads.value if adjusted else self._loads.reported
             for place in (instance.host, GLOBAL):
@@ -353,7 +351,3 @@ class States:
             return next(((value, place) for value, place in left if value is not None), None)
         configured = next((each for place in places if (each := self._ledger.fixed(place, definition.name))), None)
         return configured and (configured[0], instance.name)
-
-
-def _order(letter: str) -> int:
-    return "aACDduESscoP".index(letter)

@@ -1,17 +1,17 @@
-"""Tasks that are suspended and resumed: by suspend thresholds, and slot-wise by tasks of superordinate queues.
+"""Suspending and resuming of tasks: by suspend thresholds, and slot-wise by tasks of superordinate queues.
 
 Suspend thresholds
     While an instance exceeds one, `nsuspend` of its tasks are suspended each `suspend_interval`, the last started
-    first; while it does not, so many are resumed, the first started first. The first suspension comes at once. Nothing
-    happens while the instance itself is suspended. Where one of the two attributes is 0, or there are no thresholds,
-    tasks that an earlier configuration suspended are resumed.
+    first; while it does not, as many are resumed, the first started first. The first suspension happens at once.
+    Nothing happens while the instance itself is suspended. If one of the two attributes is 0, or there are no
+    thresholds, tasks that an earlier configuration suspended are resumed.
 
 Slot-wise subordination
     With ``subordinate_list slots=4(mid.q:1:sr,low.q:2:sr)`` in a queue, no more than four tasks run on a host in this
     queue and those below it. If there are more, one task after the other of the queues below is suspended: from the
-    deepest level first, there from the queue with the highest sequence number, and of its tasks the one that has run
-    shortest (sr) or longest (lr). When there is room again they resume in the reverse order. Tasks count, not their
-    slots. A task belongs to the instance of its master.
+    deepest level first, within it from the queue with the highest sequence number, and of its tasks the shortest (sr)
+    or longest (lr) running one. When there is room again, they resume in reverse order. Tasks count, not their slots. A
+    task belongs to the instance of its master.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from roost.base.records import dataclass
 from roost.gridengine.instances import QueueInstance
 from roost.gridengine.scheduling.loads import host_of
 from roost.gridengine.scheduling.plan import Dispatch, Suspension
-from roost.gridengine.scheduling.snapshot import SLOTWISE, THRESHOLD, RunningTask, Snapshot
+from roost.gridengine.scheduling.snapshot import SLOTWISE, THRESHOLD, CellSnapshot, RunningTask
 
 _SHORTEST = "sr"
 
@@ -46,13 +46,13 @@ class _Below(NamedTuple):
     action: str
 
 
-def by_threshold(snapshot: Snapshot, instance: QueueInstance, exceeded: bool) -> Iterator[Suspension]:
-    """What the suspend thresholds of an instance that is not suspended itself suspend, or resume."""
+def by_threshold(snapshot: CellSnapshot, instance: QueueInstance, exceeded: bool) -> Iterator[Suspension]:
+    """The tasks that the suspend thresholds of an instance suspend or resume; the instance itself is not suspended."""
     settings = instance.settings
     interval = settings.suspend_interval.number
     tasks = [task for task in snapshot.running if task.grants[0].instance == instance.name]
     if not settings.suspend_thresholds or not interval or not settings.nsuspend:
-        # What an earlier configuration suspended.
+        # Tasks that an earlier configuration suspended.
         for task in tasks:
             if THRESHOLD in task.suspended:
                 yield Suspension(task.job, task.task, THRESHOLD, False)
@@ -61,7 +61,7 @@ def by_threshold(snapshot: Snapshot, instance: QueueInstance, exceeded: bool) ->
     if last is not None and snapshot.now - last < interval:
         return
     found = [task for task in tasks if (THRESHOLD in task.suspended) != exceeded]
-    # Grid Engine counts whole seconds; of tasks that started in the same one the first is as good as any.
+    # Grid Engine counts whole seconds; among tasks that started in the same second any one will do.
     found.sort(key=lambda task: (int(-task.started if exceeded else task.started), task.job, task.task))
     for task in found[: settings.nsuspend]:
         yield Suspension(task.job, task.task, THRESHOLD, exceeded)
@@ -70,12 +70,12 @@ def by_threshold(snapshot: Snapshot, instance: QueueInstance, exceeded: bool) ->
 class SlotWise:
     """Slot-wise subordination on all hosts."""
 
-    def __init__(self, snapshot: Snapshot) -> None:
+    def __init__(self, snapshot: CellSnapshot) -> None:
         self._instances = {one.name: one for one in snapshot.instances}
         self._tops = [one.name for one in snapshot.instances if one.settings.subordinate_list.slots is not None]
         #: whether any queue has a slot-wise list
         self.acts = bool(self._tops)
-        #: what is below an instance, itself first
+        #: the queues below an instance, itself first
         self._below = {name: [_Below(name, 0, 0, _SHORTEST), *self._under(name, 1, {name})] for name in self._tops}
         self._above: dict[str, list[str]] = {}
         for top, below in self._below.items():
@@ -92,12 +92,12 @@ class SlotWise:
                 yield from self._under(other, depth + 1, entered)
 
     def _limit(self, top: str) -> int:
-        """Tasks that may run in an instance and below it; never more than above it."""
+        """Maximum of running tasks in an instance and below it; never more than above it."""
         found = [self._instances[name].settings.subordinate_list.slots for name in self._above[top]]
         return min([slots for slots in found if slots is not None])
 
     def preempted(self, name: str, tasks: dict[str, int]) -> bool:
-        """Whether tasks above an instance alone are as many as may run, so that one started there could not run (P)."""
+        """Whether tasks above an instance alone reach the maximum, so that a task started there could not run (P)."""
         for top in self._above.get(name, ()):
             if top != name:
                 higher = {one for one in self._above[name] if one != name}
@@ -108,11 +108,12 @@ class SlotWise:
     def orders(
         self, running: Sequence[RunningTask], dispatches: Iterable[Dispatch], now: float, still: set[str]
     ) -> Iterator[Suspension]:
-        """What is suspended and resumed once the dispatches have started; tasks in the instances `still` do not run."""
+        """The tasks to suspend and resume once the dispatches have started; tasks in the instances `still` are not
+        running."""
         self._tasks = {}
         for task in running:
             if SLOTWISE in task.suspended and task.grants[0].instance not in self._above:
-                # No list has its queue any more.
+                # Its queue is no longer in any list.
                 yield Suspension(task.job, task.task, SLOTWISE, False)
         if not self.acts:
             return

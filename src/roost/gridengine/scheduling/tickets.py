@@ -1,15 +1,15 @@
-"""Tickets: what the functional, the override and the share tree policy (`share_tickets`) give to jobs.
+"""Tickets that the functional, the override and the share tree policy (`share_tickets`) give to jobs.
 
-Functional tickets, `weight_tickets_functional` in all, are divided by the functional shares of users, projects,
-departments and jobs (``-js``), each of which gets the part that its weight says. Override tickets are what an
-administrator gave to a user, a project, a department or a job (``-ot``). Where `share_functional_shares` or
-`share_override_tickets` is true, the jobs of an owner divide what the owner has, else each job counts in full.
+Functional tickets, `weight_tickets_functional` in total, are divided by the functional shares of users, projects,
+departments and jobs (``-js``), each of which gets a part by its weight. Override tickets are given by an administrator
+to a user, a project, a department or a job (``-ot``). Where `share_functional_shares` or `share_override_tickets` is
+true, the jobs of an owner divide the owner's amount, else each job counts in full.
 
-Jobs that run divide functional tickets over the policies that have shares at all. Jobs that wait are then given theirs
-one after the other, as if each ran beside those before it; next is always the one that gets the most. So of a user's
-jobs the first has all that the user gets, the second half of that. After `max_functional_jobs_to_schedule` jobs the
-rest get none. Jobs that are held have no tickets. The policies work in the order of `policy_hierarchy`: jobs with
-tickets of an earlier policy come first in a later one.
+Running jobs divide functional tickets over the policies with any shares. Waiting jobs then get theirs one after the
+other, as if each ran alongside the preceding ones; the next is always the one that gets the most. So the first of a
+user's jobs has all that the user gets, the second half of that. After `max_functional_jobs_to_schedule` jobs the rest
+get none. Held jobs have no tickets. The policies work in the order of `policy_hierarchy`: jobs with tickets of an
+earlier policy come first in a later one.
 
 The rules were found with Grid Engine 8.1.9, whose figures the tests have.
 """
@@ -25,7 +25,7 @@ from roost.gridengine.objects.people import User, department_of
 from roost.gridengine.objects.scheduler import POLICIES
 from roost.gridengine.objects.values import is_none
 from roost.gridengine.scheduling.share_tickets import SharedJob, share_tickets
-from roost.gridengine.scheduling.snapshot import Account, PendingJob, RunningTask, Snapshot
+from roost.gridengine.scheduling.snapshot import CellSnapshot, PendingJob, RunningTask, UsageOwner
 
 #: the parts of the functional policy
 _PARTS: Final = ("user", "project", "department", "job")
@@ -39,10 +39,10 @@ class _Owner(NamedTuple):
 
 
 class _Claim(NamedTuple):
-    """A job as the policies see it."""
+    """A job for the policies."""
 
     number: int
-    account: Account
+    account: UsageOwner
     owners: tuple[_Owner, ...]
 
     @property
@@ -59,7 +59,7 @@ class Tickets(NamedTuple):
 
     @property
     def total(self) -> float:
-        """All of them."""
+        """The sum of all tickets."""
         return self.override + self.functional + self.share
 
 
@@ -87,13 +87,13 @@ class _Owners:
         ):
             if one is not None:
                 found.append(_Owner(part, name, one.fshare, one.oticket))
-        return _Claim(number, Account(request.user, request.project), tuple(found))
+        return _Claim(number, UsageOwner(request.user, request.project), tuple(found))
 
 
 class _Functional:
     """Functional shares of the jobs that have been counted."""
 
-    def __init__(self, snapshot: Snapshot) -> None:
+    def __init__(self, snapshot: CellSnapshot) -> None:
         scheduler = snapshot.cell.scheduler
         self._total = scheduler.weight_tickets_functional
         self._weights = {part: float(getattr(scheduler, f"weight_{part}")) for part in _PARTS}
@@ -115,13 +115,13 @@ class _Functional:
             self._jobs[owner.part, owner.name] = self._jobs.get((owner.part, owner.name), 0) + 1
 
     def of_running(self, claim: _Claim) -> float:
-        """Tickets of a job that has been counted, while no other part has any."""
+        """Tickets of a counted job, divided over the policies with any shares."""
         weights = {part: weight for part, weight in self._weights.items() if self._sums[part]}
         total = sum(weights.values()) or 1.0
         return self._of(claim, {part: weight / total for part, weight in weights.items()}, self._sums, 0)
 
     def of_waiting(self, claim: _Claim) -> float:
-        """Tickets that a job would get next; owners who divide their shares count from when they are first met."""
+        """Tickets that a job would get next; owners who divide their shares count from their first job on."""
         sums = self._sums
         if self._shared:
             for owner in claim.owners:
@@ -141,7 +141,7 @@ class _Functional:
         return found
 
 
-def _functional(snapshot: Snapshot, running: Iterable[_Claim], waiting: Iterable[_Claim]) -> dict[int, float]:
+def _functional(snapshot: CellSnapshot, running: Iterable[_Claim], waiting: Iterable[_Claim]) -> dict[int, float]:
     policy = _Functional(snapshot)
     claims = list(running)
     for claim in claims:
@@ -149,7 +149,7 @@ def _functional(snapshot: Snapshot, running: Iterable[_Claim], waiting: Iterable
     found: dict[int, float] = {}
     for claim in claims:
         found[claim.number] = found.get(claim.number, 0.0) + policy.of_running(claim)
-    # Of jobs with the same owners the first one comes next.
+    # Among jobs with the same owners the first one is next.
     queues: dict[tuple[tuple[str, str | int], ...], list[_Claim]] = {}
     for claim in waiting:
         key = tuple((one.part, one.name if one.part != "job" else one.shares) for one in claim.owners)
@@ -167,7 +167,7 @@ def _functional(snapshot: Snapshot, running: Iterable[_Claim], waiting: Iterable
     return found
 
 
-def _override(snapshot: Snapshot, running: Iterable[_Claim], waiting: Iterable[_Claim]) -> dict[int, float]:
+def _override(snapshot: CellSnapshot, running: Iterable[_Claim], waiting: Iterable[_Claim]) -> dict[int, float]:
     shared = snapshot.cell.scheduler.share_override_tickets
     jobs: dict[tuple[str, str | int], int] = {}
     claims = list(running)
@@ -188,7 +188,7 @@ def _override(snapshot: Snapshot, running: Iterable[_Claim], waiting: Iterable[_
     return found
 
 
-def tickets(snapshot: Snapshot) -> dict[int, Tickets]:
+def tickets(snapshot: CellSnapshot) -> dict[int, Tickets]:
     """The tickets of each job that runs, or waits and is not held; empty if no policy gives any."""
     scheduler, cell = snapshot.cell.scheduler, snapshot.cell
     configured = [one.oticket for one in cell.users.values()] + [one.oticket for one in cell.projects.values()]

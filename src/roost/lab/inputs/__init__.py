@@ -1,1 +1,1 @@
-"""Files that users hand to the lab: pools, workloads, and what reading TOML with places takes."""
+"""Input files of the lab: pools and workloads, and a TOML reader that tracks places."""

@@ -1,7 +1,7 @@
-"""Grid Engine's accounting file as a trace: what was submitted, and how long it really ran.
+"""Grid Engine's accounting file as a trace: what was submitted, and how long it actually ran.
 
-Each line is a record of accounting(5): of a job, or of a task of an array. The category says what was asked for, as
-options of `qsub`. Of a job that was run several times the last run counts; records of slave tasks are left out.
+Each line is a record of accounting(5) for a job or for a task of an array. The category has the requests as options of
+`qsub`. For a job with several runs the last one counts; records of slave tasks are left out.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from roost.model import cell_requests as cell
 from roost.sim.inputs.swf import Recorded
 from roost.sim.inputs.workload import Job, Truth, make_job
 
-#: Numbers of fields, from 0 on.
+#: Indices of fields, from 0.
 _OWNER, _NAME, _NUMBER, _PRIORITY, _SUBMITTED, _START, _END, _EXIT = 3, 4, 5, 7, 8, 9, 10, 12
 _PROJECT, _ENVIRONMENT, _SLOTS, _TASK, _CATEGORY, _SLAVE = 31, 33, 34, 35, 39, 41
-#: Fields of a line at least.
+#: Minimum number of fields in a line.
 FIELDS: Final = 42
-#: What Grid Engine adds to a category beside options of `qsub`.
+#: What Grid Engine adds to a category in addition to options of `qsub`.
 _ADDED: Final = (Option("U", "", "lists"), Option("u", "", "users"))
 _NONE: Final = ("NONE", "none", "")
 
@@ -81,7 +81,7 @@ def _job(number: int, proc: int, task: int, fields: list[str], shift_s: float) -
 
 
 def _asked(category: str, place: str) -> dict[str, Any]:
-    """What a category asks for, as attributes of a job."""
+    """The requests of a category, as attributes of a job."""
     try:
         given, _ = taken("qsub", shlex.split(category), (*OPTIONS, *_ADDED))
         asked = Asked()

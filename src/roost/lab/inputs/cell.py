@@ -1,8 +1,8 @@
 """The Grid Engine cell of a scenario or a simulation: a directory of files, or texts of its objects, or both.
 
-A text need not be whole: attributes that it leaves out are those of a new object, as `qconf -a…` begins with them.
-Complexes are added to the built-in ones. Each host of a queue or a host group is an execution host, whether or not it
-has a text. What is wrong with a cell is told as `roost cell apply` tells it.
+A text may be partial: omitted attributes are those of a new object, as in `qconf -a…`. Complexes are added to the
+built-in ones. Each host of a queue or a host group is an execution host, whether or not it has a text. Problems of a
+cell are reported as by `roost cell apply`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from roost.lab.machines import LabError
 from roost.sim.cell import CellPlan, edited
 
 CELL_KEYS: Final = ("directory", "objects", "qconf", "groups")
-#: Files of a cell at most.
+#: Most files of a cell.
 FILES_MAX: Final = 10_000
 _DIRECTORIES: Final = {spoken.kind.directory: letters for letters, spoken in SPOKEN.items()}
 
@@ -46,7 +46,7 @@ def read_cell_directory(path: Path) -> Cell:
     except OSError as error:
         raise LabError(f"cannot read the cell {path}: {error.strerror}") from None
     if not files:
-        raise LabError(f"{path} has no files of a cell")
+        raise LabError(f"{path} contains no files of a cell")
     if len(files) > FILES_MAX:
         raise LabError(f"{path} has more than {FILES_MAX} files")
     return checked(files, f"{path}/")
@@ -72,7 +72,8 @@ def with_hosts(cell: Cell) -> Cell:
 
 
 def read_cell_tables(tables: Iterable[Table], folder: Path) -> CellPlan | None:
-    """The cell that `[cell]` tables describe, a later one over an earlier; None without any. Raises LabError."""
+    """The cell that `[cell]` tables describe, where later tables override earlier ones; None without any. Raises
+    LabError."""
     given = [table.child("cell", "cell") for table in tables if "cell" in table]
     if not given:
         return None
@@ -110,17 +111,17 @@ def _with_objects(cell: Cell, table: Table) -> Cell:
     try:
         return checked(files)
     except LabError as error:
-        table.fail(f"a pool does not take the cell: {error}", "objects")
+        table.fail(f"a pool would reject the cell: {error}", "objects")
 
 
 def whole(file: str, text: str, before: str | None = None) -> str:
-    """The text of an object with what it leaves out; `before` is what the cell has of it."""
+    """The completed text of an object; `before` is the object in the cell."""
     directory, _, name = file.rpartition("/")
     if file == COMPLEXES_FILE:
         return _complexes(text, before)
     usual = _usual(file, directory, name)
     if usual is None:
-        # Lists, the share tree and quotas are always whole.
+        # Lists, the share tree and quotas are always complete.
         return text
     usual = before or usual
     own, lines = _attributes(text), _attributes(usual)
@@ -131,7 +132,7 @@ def whole(file: str, text: str, before: str | None = None) -> str:
 
 
 def _usual(file: str, directory: str, name: str) -> str | None:
-    """The text of a new object; None where there is no such."""
+    """The text of a new object; None if there is none."""
     if file == SCHEDULER_FILE:
         return show_scheduler(SchedulerConfiguration())
     if file == f"configurations/{GLOBAL}":

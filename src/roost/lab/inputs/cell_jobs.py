@@ -1,4 +1,5 @@
-"""Recorded jobs as jobs of a cell: several cores are slots of a parallel environment, a time asked for is `h_rt`."""
+"""Recorded jobs as jobs of a cell: several cores become slots of a parallel environment, a requested run time becomes
+`h_rt`."""
 
 from __future__ import annotations
 
@@ -13,10 +14,10 @@ from roost.sim.inputs.workload import Job
 
 
 def in_cell(jobs: Iterable[Job], cell: Cell, environment: str) -> Iterator[Job]:
-    """Jobs as they are submitted to a cell. Raises LabError for jobs of several cores without an environment."""
+    """The jobs as submitted to a cell. Raises LabError for jobs of several cores without an environment."""
     if environment and environment not in cell.parallel_environments:
         known = ", ".join(cell.parallel_environments) or "none"
-        raise LabError(f"--pe {environment}: the cell has no such parallel environment; it has: {known}")
+        raise LabError(f"--pe {environment}: the cell has no such parallel environment; its environments are: {known}")
     for job in jobs:
         cpus = job.ad.eval("RequestCpus")
         parallel = isinstance(cpus, int) and cpus > 1
@@ -28,7 +29,7 @@ def in_cell(jobs: Iterable[Job], cell: Cell, environment: str) -> Iterator[Job]:
         if parallel and cell_ads.PARALLEL not in ad:
             if not environment:
                 raise LabError(
-                    f"job {job.name} asks for {cpus} cores; name the parallel environment for such jobs with --pe"
+                    f"job {job.name} requests {cpus} cores; name the parallel environment for such jobs with --pe"
                 )
             ad["RequestCpus"], ad[cell_ads.PARALLEL] = 1, f"{environment} {cpus}"
             ad.put("Requirements", parse_expression("true"))

@@ -10,7 +10,7 @@ _UNITS: Final = {"d": 86_400, "h": 3_600, "m": 60, "s": 1}
 
 
 def seconds_of(text: object) -> float | None:
-    """The seconds of a duration; None if it is none."""
+    """The seconds of a duration; None if it is invalid."""
     if isinstance(text, bool):
         return None
     if isinstance(text, int | float):
@@ -25,7 +25,7 @@ def seconds_of(text: object) -> float | None:
 
 
 def shown(seconds: float) -> str:
-    """The shortest way to write a duration."""
+    """The shortest text of a duration."""
     if seconds < 0:
         return f"-{shown(-seconds)}"
     whole = int(seconds)

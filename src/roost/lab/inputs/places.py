@@ -1,12 +1,11 @@
-"""Where things stand in a TOML file: the line of each table, key and array element.
+"""Places in a TOML file: the line of each table, key and array element.
 
 The standard library's parser gives values without places, and an error message without a line is of little use in a
-file of three hundred lines. `places` reads the text a second time, only as far as it must to know where a key or an
-element begins: strings, comments and brackets. It trusts that the text is sound, so it is asked after the parser has
-accepted it.
+file of three hundred lines. `places` reads the text a second time, parsing only what is needed to find where a key or
+an element begins: strings, comments and brackets. It assumes valid text, so it runs after the parser has accepted it.
 
-A path is a tuple of keys and indices: ``("scenario", 0, "steps", 3)``. What it does not do: places of keys within
-dotted keys other than the whole, and of what an inline table holds.
+A path is a tuple of keys and indices: ``("scenario", 0, "steps", 3)``. What it does not do: give places of the parts of
+dotted keys, or of the contents of inline tables.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from typing import Final, TypeAlias
 #: Keys and indices from the root to a value.
 Path: TypeAlias = tuple[str | int, ...]
 
-#: The path of what is not noted.
+#: The path of values without a recorded place.
 _NOWHERE: Final = ("",)
 
 _STRING: Final = re.compile(r'"""(?:\\.|[^\\])*?"{3,5}|\'\'\'.*?\'{3,5}|"(?:\\.|[^"\\\n])*"|\'[^\'\n]*\'', re.DOTALL)
@@ -29,7 +28,7 @@ _EQUALS: Final = re.compile(r"[ \t]*=[ \t]*")
 
 
 def places(text: str) -> dict[Path, int]:
-    """The line, from 1 on, of each path."""
+    """The line, from 1, of each path."""
     return _Reader(text).read()
 
 
@@ -53,7 +52,7 @@ class _Reader:
         return self.found
 
     def _skip(self) -> bool:
-        """Go to the next thing that means something; False at the end."""
+        """Skip to the next token; False at the end."""
         found = _SKIPPED.match(self.text, self.at)
         if found is not None:
             self.at = found.end()
@@ -73,6 +72,8 @@ class _Reader:
             path = (*path, name)
             # A header within an array of tables belongs to its last table.
             path = (*path, self.counts[path] - 1) if path in self.counts else path
+            # A table without a header of its own begins with the first of its tables.
+            self._note(path)
         path = (*path, names[-1])
         if found[1] == "[[":
             self.counts[path] = self.counts.get(path, 0) + 1
@@ -99,7 +100,7 @@ class _Reader:
         self._value((*self.table, *names))
 
     def _value(self, path: Path) -> None:
-        """Go to the end of a value; elements of arrays are noted."""
+        """Skip to the end of a value, recording the elements of arrays."""
         if string := _STRING.match(self.text, self.at):
             self.at = string.end()
         elif self.text[self.at : self.at + 1] == "[":

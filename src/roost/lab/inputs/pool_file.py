@@ -1,4 +1,4 @@
-"""Pool files: which machines a simulation has, group by group, in TOML.
+"""Pool files: the machines of a simulation, group by group, in TOML.
 
     [[machines]]
     name = "desk"
@@ -14,7 +14,7 @@
     memory = 262144
     owners = "nobody"
 
-A group has hardware, configuration and owners in common. docs/reference/cli-lab.md describes every key.
+The machines of a group share hardware, configuration and owners. docs/reference/cli-lab.md describes every key.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ HABIT_KEYS: Final = {
     "break": "break_s",
     "computes": "computes",
 }
-#: Values of `owners` that do not name a recorded trace: people who work by day, or no owner at all.
+#: Values of `owners` that do not name a recorded trace: people who work during the day, or no owner at all.
 NOT_RECORDED: Final = ("diurnal", "nobody")
-#: Machines of a pool at most.
+#: Most machines of a pool.
 MACHINES_MAX: Final = 100_000
 
 assert set(HABIT_KEYS.values()) == {each.name for each in fields(Habits)}
@@ -53,11 +53,13 @@ assert set(HABIT_KEYS.values()) == {each.name for each in fields(Habits)}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
-    """Machines that are alike."""
+    """A group of equal machines."""
 
     name: str = "m"
-    #: None for as many as the owners' file has.
+    #: None for as many as in the owners' file.
     count: int | None = None
+    #: What the machines are called; empty for the name with a number.
+    names: tuple[str, ...] = ()
     hardware: Hardware = Hardware()
     #: None for the configuration of the command line.
     configs: tuple[str, ...] | None = None
@@ -73,10 +75,10 @@ def read_pool(path: Path) -> tuple[Group, ...]:
     root.known(("machines",))
     groups = tuple(_group(table, path.parent) for table in root.children("machines", ""))
     if not groups:
-        root.fail("there is no [[machines]] in it")
+        root.fail("it contains no [[machines]]")
     for number, group in enumerate(groups):
         if any(group.name == other.name for other in groups[:number]):
-            root.fail(f"two groups have the name {group.name!r}; give each its own", "machines")
+            root.fail(f"two groups have the name {group.name!r}; use unique names", "machines")
     if sum(group.count or 0 for group in groups) > MACHINES_MAX:
         root.fail(f"more than {MACHINES_MAX:,} machines", "machines")
     return groups
@@ -87,11 +89,11 @@ def _group(table: Table, folder: Path) -> Group:
     owners = table.text("owners", "diurnal")
     recorded = owners not in NOT_RECORDED
     if recorded and not owners.endswith(".csv"):
-        table.fail(f'owners is "diurnal", "nobody" or the name of a .csv file; found {owners!r}', "owners")
+        table.fail(f'owners must be "diurnal", "nobody" or the name of a .csv file; found {owners!r}', "owners")
     attributes = table.child("attributes", "attributes")
     for key, value in attributes.values.items():
         if isinstance(value, dict | list):
-            attributes.fail(f"the attribute {key} must be a text, a number, true or false", key)
+            attributes.fail(f"the attribute {key} must be a string, a number, true or false", key)
     return Group(
         name=table.text("name", "m"),
         count=None if recorded and "count" not in table else table.whole("count", 1),
@@ -116,6 +118,6 @@ def _habits(table: Table) -> Habits:
             value = table.duration(key, 0.0) if field.endswith("_s") else table.number(key, 0.0)
             most = 24.0 if field.endswith("_h") else 1e9 if field.endswith("_s") else 1.0
             if value > most:
-                table.fail(f"{key} is at most {most:g}", key)
+                table.fail(f"{key} must be at most {most:g}", key)
             given[field] = value
     return Habits(**given)

@@ -1,7 +1,8 @@
 """Submit files as a source of simulated jobs: the ads that the submit language makes.
 
-Lists of items and included files are read relative to the submit file. Programs and data need not be there, commands
-are not run, the environment is empty, and random numbers come from a fixed seed: a run must not depend on who runs it.
+Lists of items and included files are read relative to the submit file. Programs and data need not exist, commands are
+not run, the environment is empty, and random numbers come from a fixed seed: a run must not depend on the user or
+machine.
 """
 
 from __future__ import annotations
@@ -22,15 +23,15 @@ from roost.model.cell_requests import ASKED
 from roost.schedd.submit import FileKind, SubmitContext, read_submission
 from roost.schedd.submit.diagnostics import SubmitCode
 
-#: What is said of a job that asks for something of a cell.
-NO_CELLS: Final = "{} asks for something of a Grid Engine cell, and the pool has none; leave it out, or name a cell"
+#: The message for a job that requests something of a cell.
+NO_CELLS: Final = "{} requires a Grid Engine cell, but the pool has none; omit it, or name a cell"
 
-#: The user who submits where the file does not say.
+#: The submitter if the file does not name one.
 OWNER = "user"
 
 
 class _Folder:
-    """What a submit file may see: the files beside it."""
+    """The environment of a submit file: only the files next to it."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -42,11 +43,11 @@ class _Folder:
         return str(self._folder)
 
     def environment(self) -> Mapping[str, str]:
-        """Nothing."""
+        """An empty environment."""
         return {}
 
     def read_text(self, path: str) -> str | None:
-        """A file beside the submit file; None where there is none."""
+        """A file next to the submit file; None if it does not exist."""
         try:
             return (self._folder / path).read_text(encoding="utf-8", errors="replace")
         except OSError:
@@ -58,11 +59,11 @@ class _Folder:
         return FileKind.FILE if whole.is_file() else FileKind.DIRECTORY if whole.is_dir() else None
 
     def size_of(self, path: str) -> int | None:
-        """Nothing is moved, so nothing has a size."""
+        """No files are transferred, so none has a size."""
         return None
 
     def glob(self, pattern: str) -> list[str]:
-        """Files that fit a pattern."""
+        """Files that match a pattern."""
         if Path(pattern).is_absolute():
             return []
         return sorted(str(found.relative_to(self._folder)) for found in self._folder.glob(pattern))
@@ -93,15 +94,15 @@ def clusters_of(
 ) -> list[list[ClassAd]]:
     """The ads of all jobs of a submit file, by cluster; `arguments` and `append` are those of `read_submission`.
 
-    `in_cell`: the pool has a cell, which jobs may ask for something.
+    `in_cell`: the pool has a cell, of which jobs may make requests.
 
-    Raises LabError with all that is wrong with the file.
+    Raises LabError with all problems of the file.
     """
     found = read_submission(text, file, _context(file, owner, config), arguments=arguments, append=append)
     if found.errors:
         raise LabError(joined(found.errors, found.dropped))
     if any(plan.max_materialize is not None or plan.max_idle is not None for plan in found.clusters):
-        raise LabError(f"{file}: the lab submits all jobs of a cluster at once; leave out max_materialize and max_idle")
+        raise LabError(f"{file}: the lab submits all jobs of a cluster at once; remove max_materialize and max_idle")
     for plan in found.clusters if not in_cell else ():
         if asked := asks_a_cell([*plan.common, *plan.varying]):
             raise LabError(f"{file}: {NO_CELLS.format(asked)}")
@@ -109,7 +110,7 @@ def clusters_of(
 
 
 def warnings_of(text: str, file: str, config: Config | None = None) -> tuple[str, ...]:
-    """What `roost submit` would warn of in a submit file that can be read, such as a line without effect.
+    """The warnings of `roost submit` for a valid submit file, such as about a line without effect.
 
     A description for nodes of DAGs has no `queue` statement.
     """
@@ -123,6 +124,6 @@ def _context(file: str, owner: str, config: Config | None) -> SubmitContext:
 
 
 def asks_a_cell(names: Iterable[str]) -> str:
-    """The first attribute among these names by which a job asks a Grid Engine cell for something; empty for none."""
+    """The first of these names that is a request to a Grid Engine cell; empty for none."""
     folded = {fold(name) for name in names}
     return next((name for name in ASKED if fold(name) in folded), "")

@@ -1,7 +1,7 @@
-"""Tables of a TOML file as they are read: each knows where it stands, and what may be in it.
+"""Tables of a TOML file, with their places and checks of their contents.
 
-`read_toml` gives the root. Every reader takes what it wants by key and gets a value of the right kind or raises a
-`LabError` that names file, line, key and remedy; `known` refuses keys that mean nothing.
+`read_toml` returns the root. Each method reads a key and returns a value of the right type, or raises a `LabError` that
+names file, line, key and remedy; `known` refuses unknown keys.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from roost.lab.inputs.places import Path as KeyPath
 from roost.lab.inputs.places import places
 from roost.lab.machines import LabError
 
-#: How the reader of TOML says where.
+#: The place in an error message of the TOML parser.
 _TOML_PLACE: Final = re.compile(r" \(at line (\d+), column (\d+)\)$")
 
 
@@ -59,16 +59,20 @@ class Table:
                 hint = f"did you mean {near[0]!r}? known" if near else "known"
                 self.fail(f"unknown key {key!r}; {hint}: {', '.join(names)}", key)
 
-    def attributes(self, keys: Iterable[str]) -> None:
-        """Allow attributes of ads beside keys; refuse what looks like a slip in a key: all of it in small letters."""
-        names = list(keys)
+    def attributes(self, keys: Iterable[str], shared: Iterable[str] = ()) -> None:
+        """Allow attributes of ads in addition to keys; refuse what looks like a misspelt key: a name in lower case, or
+        a key with a capital letter unless it is also an attribute (`shared`).
+        """
+        names, shared = list(keys), frozenset(shared)
         for key in self.values:
+            if key not in names and key.lower() in names and key.lower() not in shared:
+                self.fail(f"unknown key {key!r}; did you mean {key.lower()!r}?", key)
             near = difflib.get_close_matches(key, names, 1, 0.65)
             if near and key not in names and key.islower():
                 self.fail(f"did you mean {near[0]!r}? If {key!r} is an attribute, write it with a capital letter", key)
 
     def child(self, key: str, what: str) -> Table:
-        """A table in this one; an empty one where there is none."""
+        """A table in this one; an empty one if there is none."""
         value = self.values.get(key, {})
         if not isinstance(value, dict):
             self.fail(f"{key} must be a table; found {value!r}", key)
@@ -83,14 +87,14 @@ class Table:
             yield Table(self.file, self.lines, (*self.path, key, index), each, what)
 
     def text(self, key: str, otherwise: str) -> str:
-        """A text."""
+        """A string."""
         value = self.values.get(key, otherwise)
         if not isinstance(value, str):
-            self.fail(f"{key} must be a text in quotes; found {value!r}", key)
+            self.fail(f"{key} must be a quoted string; found {value!r}", key)
         return value
 
     def texts(self, key: str) -> tuple[str, ...]:
-        """One text or several; none where there is no such key."""
+        """One string or several; none if the key is missing."""
         value = self.values.get(key, [])
         several = [value] if isinstance(value, str) else value
         if not isinstance(several, list) or not all(isinstance(each, str) for each in several):
@@ -98,7 +102,7 @@ class Table:
         return tuple(several)
 
     def whole(self, key: str, otherwise: int) -> int:
-        """A whole number that is more than 0."""
+        """A positive whole number."""
         value = self.values.get(key, otherwise)
         if isinstance(value, bool) or not isinstance(value, int) or value < 1:
             self.fail(f"{key} must be a positive whole number; found {value!r}", key)
@@ -124,16 +128,16 @@ class Table:
             return otherwise
         seconds = seconds_of(self.values[key])
         if seconds is None or not 0 <= seconds < 1e9:
-            self.fail(f'{key} is a duration such as 90, "5m" or "1h30m"; found {self.values[key]!r}', key)
+            self.fail(f'{key} must be a duration such as 90, "5m" or "1h30m"; found {self.values[key]!r}', key)
         return seconds
 
     def choice(self, key: str, among: Iterable[str]) -> str:
-        """One of some words."""
+        """One of several keywords."""
         words = list(among)
         value = self.values[key]
         if value not in words:
             there = ", ".join(word or '""' for word in words)
-            self.fail(f"{key} is one of {there}; found {value!r}", key)
+            self.fail(f"{key} must be one of {there}; found {value!r}", key)
         return str(value)
 
     def settings(self, key: str, what: str) -> tuple[Setting, ...]:
@@ -147,7 +151,7 @@ class Table:
         if isinstance(value, bool):
             return "True" if value else "False"
         if not isinstance(value, str | int | float):
-            self.fail(f"the value of {name} must be a text as in a configuration, or a number; found {value!r}", name)
+            self.fail(f"the value of {name} must be a string as in a configuration, or a number; found {value!r}", name)
         return str(value)
 
 
@@ -157,12 +161,12 @@ def read_toml(path: Path) -> Table:
         text = path.read_text(encoding="utf-8")
         values = tomllib.loads(text)
     except UnicodeDecodeError as error:
-        raise LabError(f"{path}: it is not text in UTF-8 (byte {error.start})") from None
+        raise LabError(f"{path}: it is not valid UTF-8 (byte {error.start})") from None
     except tomllib.TOMLDecodeError as error:
         text, place = str(error), ""
         if (found := _TOML_PLACE.search(text)) is not None:
             text, place = text[: found.start()], f":{found[1]}:{found[2]}"
         raise LabError(f"{path}{place}: it is not TOML: {text}") from None
     except RecursionError:
-        raise LabError(f"{path}: it is nested too deep") from None
+        raise LabError(f"{path}: it is nested too deeply") from None
     return Table(str(path), places(text), (), values)

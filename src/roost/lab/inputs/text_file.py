@@ -1,4 +1,4 @@
-"""Text of files of jobs and owners, whole or compressed with gzip, as archives of recorded workloads hand them out."""
+"""Text of files of jobs and owners, whole or compressed with gzip, as archives of recorded workloads provide them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Final
 
 from roost.lab.machines import LabError
 
-#: A file at most, unpacked, bytes.
+#: Largest file, unpacked, bytes.
 SIZE_MAX: Final = 2_000_000_000
 _GZIP: Final = b"\x1f\x8b"
 
@@ -18,7 +18,7 @@ _GZIP: Final = b"\x1f\x8b"
 def read_text(path: Path) -> str:
     """The text of a file; letters that are not UTF-8 (names in comments, mostly) are replaced.
 
-    Raises LabError for what is not text, OSError.
+    Raises LabError if it is not text, OSError.
     """
     data = path.read_bytes()
     if data.startswith(_GZIP):
@@ -28,14 +28,14 @@ def read_text(path: Path) -> str:
         except (OSError, EOFError, zlib.error) as error:
             raise LabError(f"{path}: it cannot be unpacked: {error}; copy the file again") from None
     if len(data) > SIZE_MAX:
-        raise LabError(f"{path}: it is larger than {SIZE_MAX:,} bytes; give a part of it")
+        raise LabError(f"{path}: it is larger than {SIZE_MAX:,} bytes; use a part of it")
     if (place := data.find(0)) >= 0:
         line = data.count(b"\n", 0, place) + 1
-        raise LabError(f"{path}:{line}: it is not text (byte {place} is zero); is it the right file?")
+        raise LabError(f"{path}:{line}: it is not a text file (byte {place} is zero); is it the right file?")
     return data.decode("utf-8-sig", errors="replace")
 
 
 def kind_of(path: Path) -> str:
-    """What the name of a file says that it is: its suffix in small letters, without that of gzip."""
+    """The kind of a file by its name: its suffix in lower case, without that of gzip."""
     name = path.name.lower()
     return Path(name.removesuffix(".gz")).suffix

@@ -1,12 +1,12 @@
 """Jobs of a simulation from files: recorded ones (``.swf``), job ads (``.ads``, ``.ad``, ``.json``), submit files.
 
-A job ad says what policy may see. What really happens to the job no policy sees: it stands in the ad under names that
-begin with ``Sim``, which are taken out before the ad is used. Submit files carry the same with a plus sign:
-``+SimRunTime = 3600``.
+A job ad has what policies may see. The actual behaviour of the job, which no policy sees, is in attributes whose names
+begin with ``Sim``; they are removed before the ad is used. Submit files set them with a plus sign: ``+SimRunTime =
+3600``.
 
-How a kind of file becomes ads is a row of `READERS`: a function from its text, its name and the configuration to the
-ads of each cluster. The clusters of a submit file are submitted together, as far as their jobs come at the same time;
-each ad of a file of ads is a cluster of its own.
+`READERS` has a function for each kind of file, from its text, its name and the configuration to the ads of each
+cluster. Jobs of a cluster in a submit file are submitted together if they have the same submit time; each ad of a file
+of ads is a separate cluster.
 """
 
 from __future__ import annotations
@@ -28,27 +28,27 @@ from roost.sim.inputs.workload import Job, Truth, make_job
 
 #: Attribute to what it means.
 BEHAVIOUR: Final[Mapping[str, str]] = {
-    "SimSubmitTime": "when the job is submitted, s since the beginning (0)",
-    "SimRunTime": "how long it runs on a machine of its own, s (3600)",
-    "SimCheckpoints": "whether it can save its work when it is asked to leave (false)",
-    "SimFarewell": "how long it takes to leave when it is asked to, s (5)",
-    "SimStubborn": "whether it ignores the request to end (false)",
+    "SimSubmitTime": "when the job is submitted, s since the beginning (default: 0)",
+    "SimRunTime": "how long it runs on a machine that it does not share, s (default: 3600)",
+    "SimCheckpoints": "whether it can save its state on a soft kill (default: false)",
+    "SimFarewell": "how long it takes to end after a soft kill, s (default: 5)",
+    "SimStubborn": "whether it ignores a soft kill (default: false)",
     "SimMemory": "its size over time of running: {{0, 1000}, {600, 2000}}, s and KiB (its ImageSize)",
-    "SimExitCode": "with which it ends (0)",
+    "SimExitCode": "its exit status (default: 0)",
 }
-#: Grid Engine's accounting file; one whose name begins with `accounting` is one, too.
+#: Suffix of Grid Engine's accounting files; a file whose name begins with `accounting` is one, too.
 ACCOUNTING: Final = ".accounting"
-#: Attributes that differ between jobs that are alike.
+#: Attributes that differ between otherwise equal jobs.
 _OWN: Final = frozenset(("clusterid", "procid", "globaljobid", "qdate", "mytype"))
-#: Attributes that usually differ from job to job, and that a policy hardly ever asks for.
+#: Attributes that usually differ from job to job, and that policies rarely use.
 _OF_FILES: Final = ("args", "arguments", "in", "out", "err", "userlog", "iwd", "env", "environment", "transferinput")
 
 
 def read_jobs(
     path: Path, start: float, asked: str = "", config: Config | None = None, *, in_cell: bool = False
 ) -> Recorded:
-    """The jobs of a file. `asked` is the text of what machines ask of jobs, `config` what submit files are read under;
-    `in_cell`: the pool has a cell, which jobs may ask for something.
+    """The jobs of a file. `asked` is the text of the machines' expressions about jobs, `config` the configuration for
+    submit files; `in_cell`: the pool has a cell, of which jobs may make requests.
 
     Raises LabError with place and remedy, OSError.
     """
@@ -56,11 +56,11 @@ def read_jobs(
     if suffix == ACCOUNTING or path.name.startswith("accounting"):
         found = read_accounting(read_text(path), start, file=str(path))
         if not found.jobs:
-            raise LabError(f"{path}: there is no job in it that ran")
+            raise LabError(f"{path}: it contains no job that ran")
         return found
     if suffix != ".swf" and suffix not in READERS:
         known = ", ".join((".swf", ACCOUNTING, *READERS))
-        raise LabError(f"{path}: the kind of file cannot be determined from its name; known are {known}")
+        raise LabError(f"{path}: cannot determine the kind of file from its name; the known suffixes are {known}")
     text = read_text(path)
     try:
         recorded = read_swf(text, start, file=str(path)) if suffix == ".swf" else None
@@ -77,8 +77,8 @@ def read_jobs(
         jobs = jobs_of(clusters, start, str(path), asked, together=is_submit)
         found = Recorded(jobs, 0, _warnings(text, str(path), config) if is_submit else ())
     if not found.jobs:
-        ran = f"; {found.never_ran:,} are recorded that never ran" if found.never_ran else ""
-        raise LabError(f"{path}: there is no job in it{ran}")
+        ran = f"; it records {found.never_ran:,} that never ran" if found.never_ran else ""
+        raise LabError(f"{path}: it contains no job{ran}")
     return found
 
 
@@ -90,7 +90,7 @@ def _ads(text: str, file: str, config: Config | None) -> Iterable[list[ClassAd]]
 
 
 def _submitted(text: str, file: str, config: Config | None, *, in_cell: bool = False) -> Iterable[list[ClassAd]]:
-    """Ads as the submit language makes them."""
+    """The ads that the submit language produces."""
     from roost.lab.inputs.submit_files import clusters_of
 
     return clusters_of(text, file, config=config, in_cell=in_cell)
@@ -114,7 +114,7 @@ READERS: Final[Mapping[str, Callable[[str, str, Config | None], Iterable[list[Cl
 def jobs_of(
     clusters: Iterable[Iterable[ClassAd]], start: float, file: str, asked: str = "", *, together: bool = False
 ) -> list[Job]:
-    """Jobs of the ads of clusters, with their behaviour; `together`: they are submitted together. Raises LabError."""
+    """Jobs from the ads of clusters, with their behaviour; `together`: they are submitted together. Raises LabError."""
     jobs: list[Job] = []
     asked = asked.lower()
     submission = file if together else ""
@@ -149,7 +149,9 @@ def _check_names(ad: ClassAd, place: str) -> None:
     known = {name.lower() for name in BEHAVIOUR}
     for name in ad:
         if name.lower().startswith("sim") and name.lower() not in known:
-            raise LabError(f"{place}: {name} is not a behaviour of a simulated job; there are {', '.join(BEHAVIOUR)}")
+            raise LabError(
+                f"{place}: {name} is not a behaviour of a simulated job; the behaviours are {', '.join(BEHAVIOUR)}"
+            )
 
 
 def _seconds(told: Mapping[str, Any], name: str, otherwise: float, place: str) -> float:
@@ -162,7 +164,7 @@ def _seconds(told: Mapping[str, Any], name: str, otherwise: float, place: str) -
 
 
 def _items(value: object) -> list[Any]:
-    """The values of a list; none where it is not a list."""
+    """The values of a list; none if it is not a list."""
     if not isinstance(value, ListValue):
         return []
     scope = value.scope or ClassAd()
@@ -177,10 +179,10 @@ def _memory(value: object, place: str) -> tuple[tuple[float, int], ...]:
         pair = _items(each)
         if len(pair) != 2 or any(isinstance(one, bool) or not isinstance(one, int | float) for one in pair):
             raise LabError(
-                f"{place}: SimMemory is a list of times in s and sizes in KiB: {{{{0, 1000}}, {{600, 2000}}}}"
+                f"{place}: SimMemory must be a list of times in s and sizes in KiB: {{{{0, 1000}}, {{600, 2000}}}}"
             )
         if pair[1] < 0 or (points and pair[0] <= points[-1][0]):
-            raise LabError(f"{place}: the times of SimMemory must rise, and no size is negative")
+            raise LabError(f"{place}: the times in SimMemory must increase and its sizes must not be negative")
         points.append((float(pair[0]), int(pair[1])))
     return tuple(points)
 
@@ -195,7 +197,7 @@ def _truth(told: Mapping[str, Any], name: str, place: str) -> bool:
 
 
 def _kind(owner: str, attributes: Mapping[str, Any], unseen: frozenset[str]) -> str:
-    """Jobs of one kind are the same to a matcher: they agree in all that an expression might read."""
+    """The kind of a job: jobs of one kind agree in all attributes that an expression might read."""
     own = str(attributes.get("Requirements", "")).lower() + str(attributes.get("Rank", "")).lower()
     ignored = {name for name in unseen if name not in own}
     pairs = ((name.lower(), value) for name, value in sorted(attributes.items()))
@@ -208,7 +210,7 @@ def _text(value: Any) -> str:
 
 
 def renumbered(files: Iterable[Iterable[Job]]) -> list[Job]:
-    """The jobs of several files by the time at which they come, their clusters numbered anew in that order."""
+    """The jobs of several files by submit time, with their clusters renumbered in that order."""
     arriving = sorted(
         ((job, file) for file, jobs in enumerate(files) for job in jobs),
         key=lambda pair: (pair[0].submitted_at, pair[1], pair[0].ad["ClusterId"], pair[0].ad["ProcId"]),

@@ -1,7 +1,8 @@
-"""The Grid Engine cell of a replay: given to the real queue before time begins, and changed by the scenario's orders.
+"""The Grid Engine cell of a replay: installed in the real queue before time starts, and changed by the scenario's
+orders.
 
-Programs that the cell names are stand-ins that take as long as the scenario says. They, `qmod` and `qconf` of the
-scenario ask the queue's own handlers, as the user that the scenario names.
+Programs that the cell names are stand-ins that take as long as the scenario says. They, and `qmod` and `qconf` of the
+scenario, call the queue's own handlers as the user that the scenario names.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 from roost.gridengine.cell import write_cell
 from roost.lab.machines import LabError
 from roost.lab.scenario.cell_actions import check_outcomes, qmod_orders
-from roost.lab.scenario.values import Order, ScheduledAction
+from roost.lab.scenario.values import ScenarioCommand, ScheduledAction
 from roost.wire.messages import Answer
 from roost.wire.requests.cell import ChangeCell, ChangeInstances, EditCell, EditedCell
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 #: Attributes whose values name programs.
 _PROGRAMS: Final = re.compile(r"^(prolog|epilog|start_proc_args|stop_proc_args)\s.*$", re.MULTILINE)
 _PATH: Final = re.compile(r"(?:(?P<user>[\w-]+)@)?(?P<path>/[^\s,\]]+)")
-#: What does nothing needs no stand-in.
+#: A program that does nothing needs no stand-in.
 _NOTHING: Final = "/bin/true"
 
 
@@ -40,11 +41,11 @@ class ReplayCell:
         folder.mkdir(mode=0o755, exist_ok=True)
 
     async def give(self, superuser: str) -> None:
-        """Have the queue take it. Raises LabError."""
+        """Install it in the queue. Raises LabError."""
         put = {name: _PROGRAMS.sub(self._stood_in, text) for name, text in write_cell(self._plan.cell).items()}
         answer = await self._pool.schedd.answers.cell.change(ChangeCell(revision=0, put=put), superuser)
         if not answer.ok:
-            raise LabError(f"the queue does not take the cell: {answer.text}")
+            raise LabError(f"the queue rejected the cell: {answer.text}")
 
     def _stood_in(self, line: re.Match[str]) -> str:
         return _PATH.sub(self._program, line[0])
@@ -70,7 +71,7 @@ class ReplayCell:
     async def do(self, action: ScheduledAction, superuser: str) -> None:
         """Carry out an order. Raises LabError for one that is refused."""
         user = action.user or superuser
-        if action.order is Order.QCONF:
+        if action.order is ScenarioCommand.QCONF:
             status, text = await self.qconf(action.how, user)
             if status:
                 raise LabError(f"qconf {action.how}: {text}")
@@ -87,7 +88,7 @@ class ReplayCell:
                 self._pool.act(order.job_action, tuple(self._pool.ids[name] for name in jobs))
 
     def _in_queue(self, queue: str) -> list[str]:
-        """The jobs that run in a queue or queue instance of that name."""
+        """The jobs that are running in a queue or queue instance of that name."""
         found = []
         for name, job in self._pool.ids.items():
             cluster = self._pool.schedd.queue.book.clusters.get(job.cluster)
@@ -98,7 +99,7 @@ class ReplayCell:
         return found
 
     async def qconf(self, line: str, user: str) -> tuple[int, str]:
-        """Carry out `qconf` as a user; its exit status, and what it says."""
+        """Carry out `qconf` as a user; returns its exit status and output."""
         option, *words = shlex.split(line)
         asked = EditCell(option=option.removeprefix("-"), words=tuple(words), hosts=())
         answer: Answer = await self._pool.schedd.answers.cell.edit(asked, user)

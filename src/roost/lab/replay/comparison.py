@@ -1,15 +1,14 @@
-"""In what a scenario on real daemons differs from the same in simulation.
+"""How a scenario on real daemons differs from the same scenario in simulation.
 
-Compared are what each job does as its queue sees it, status by status with the codes of holds, what each node of a DAG
-does, row by row of its table, and the transitions of each slot in their order: number, from, to and reason have to be
-the same. Their times may differ by `tolerance_s`, and so may the time since the transition before: in the simulation a
-message takes up to 25 ms and matching follows as much later; a real pool matches at once, and then the whole rest of
-a job's stay is earlier by as much. What a machine that is not used finds by looking may be a
-whole look later. What happens that shortly before the end may still be missing.
+Compared are the statuses of each job in its queue with hold codes, the rows that each node of a DAG takes, and the
+transitions of each slot in order: number, from, to and reason must be the same. Their times may differ by
+`tolerance_s`, and so may the time since the preceding transition: in the simulation a message takes up to 25 ms and
+matching follows that much later; a real pool matches at once, which shifts the rest of a job's run by as much. A change
+that an idle machine detects by polling may be a whole polling interval later. Changes that shortly before the end may
+be missing.
 
-A claim may come before the word that the slot is matched, so 6 with 9 counts as 5 and 32 with 9 as 31, and the match of
-a slot that only has a part cut off (6, 8, 1) counts as nothing, as do the benchmarks that this ended if they begin
-again (3).
+A claim may arrive before the notice of the match, so 6 with 9 counts as 5 and 32 with 9 as 31; the match of a slot from
+which a dynamic slot is created (6, 8, 1) is ignored, as are the benchmarks that it ended if they start again (3).
 """
 
 from __future__ import annotations
@@ -28,16 +27,16 @@ from roost.sim.queue.job_changes import JobChange
 from roost.startd.timers import IDLE_LOOK_S
 from roost.startd.work import Taken
 
-#: Beside a poll and a cycle: messages, and the death of a process that is killed, s.
+#: Allowance in addition to a poll and a cycle: messages, and the death of a killed process, s.
 _SLACK_S: Final = 3.0
 #: Transitions shown before and after the first that differs.
 _BEFORE: Final = 4
 _AFTER: Final = 4
 
-#: What polls find at a machine that is not in use: one that just misses a poll there comes with the next.
+#: Transitions found by polls of an idle machine: a change that just misses one poll is found by the next.
 _POLLED_SELDOM: Final = frozenset(("1", "2", "3", "7"))
 
-#: A match to what comes in its and the claim's place where the claim was faster.
+#: A match to the single transition that replaces it and the claim if the claim was faster.
 _AT_ONCE: Final = {"6": "5", "32": "31"}
 
 #: Slot to its transitions.
@@ -45,8 +44,8 @@ Timelines = dict[str, list[Taken]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Difference:
-    """The first transition in which the two worlds do not agree about a slot or node, or the first status of a job."""
+class ReplayDifference:
+    """The first difference between the two worlds: a transition of a slot or node, or a status of a job."""
 
     #: The slot's name, or ``job a``, ``node flow.A``, ``DAG flow``.
     slot: str
@@ -55,17 +54,17 @@ class Difference:
     #: What each does there; "" for nothing.
     simulated: str
     real: str
-    #: Both around it, line by line.
+    #: Lines of both around it.
     lines: tuple[str, ...]
 
 
 def tolerance_s(scenario: Scenario, polling_s: float = 5.0) -> float:
-    """By how much times may differ."""
+    """The tolerance for times."""
     return polling_s + scenario.cycle_s + _SLACK_S
 
 
 def timelines(taken: Iterable[tuple[str, Taken]]) -> Timelines:
-    """Transitions by slot; a match and the claim that follows it are one."""
+    """Transitions by slot; a match and the following claim are merged."""
     found: Timelines = {}
     for slot, each in taken:
         mine = found.setdefault(slot, [])
@@ -83,7 +82,7 @@ def timelines(taken: Iterable[tuple[str, Taken]]) -> Timelines:
 
 def differences(
     scenario: Scenario, start: float, simulated: Iterable[tuple[str, Taken]], real: Iterable[tuple[str, Taken]]
-) -> list[Difference]:
+) -> list[ReplayDifference]:
     """The first difference of each slot that has one."""
     ours, theirs = timelines(simulated), timelines(real)
     found = []
@@ -97,27 +96,27 @@ def differences(
 
 def job_differences(
     scenario: Scenario, start: float, simulated: Iterable[JobChange], real: Iterable[JobChange]
-) -> list[Difference]:
+) -> list[ReplayDifference]:
     """The first difference of each job that has one."""
     return _differing(scenario, start, "job ", _by_job(simulated), _by_job(real))
 
 
 def node_differences(
     scenario: Scenario, start: float, simulated: Iterable[NodeChange], real: Iterable[NodeChange]
-) -> list[Difference]:
+) -> list[ReplayDifference]:
     """The first difference of each DAG and of each node that has one."""
     ours, theirs = _by_node(simulated), _by_node(real)
     return _differing(scenario, start, "", ours, theirs)
 
 
 _Change = JobChange | NodeChange
-#: What happened to something, in the order of time.
+#: Changes in the order of time.
 _Changes = Sequence[_Change]
 
 
 def _differing(
     scenario: Scenario, start: float, kind: str, ours: Mapping[str, _Changes], theirs: Mapping[str, _Changes]
-) -> list[Difference]:
+) -> list[ReplayDifference]:
     found = []
     for name in sorted({*ours, *theirs}):
         one, other = ours.get(name, ()), theirs.get(name, ())
@@ -137,7 +136,7 @@ def _by_node(changes: Iterable[NodeChange]) -> dict[str, list[NodeChange]]:
 
 
 def _by_job(changes: Iterable[JobChange]) -> dict[str, list[JobChange]]:
-    """Changes by job. That output is moved is a matter of its size, and counts as running."""
+    """Changes by job. Transferring output depends on its size, and counts as running."""
     found: dict[str, list[JobChange]] = {}
     for each in changes:
         status = JobStatus.RUNNING if each.status is JobStatus.TRANSFERRING_OUTPUT else each.status
@@ -185,14 +184,14 @@ def _what(taken: Taken) -> tuple[str, str, str, str]:
     return taken.number, str(taken.source), str(taken.target), str(taken.reason)
 
 
-def _difference(slot: str, start: float, one: Sequence[Taken], other: Sequence[Taken], place: int) -> Difference:
+def _difference(slot: str, start: float, one: Sequence[Taken], other: Sequence[Taken], place: int) -> ReplayDifference:
     times = [taken[place].at for taken in (one, other) if place < len(taken)]
     left, right = ([_text(each, start) for each in taken] for taken in (one, other))
     return _difference_of(slot, min(times) - start, left, right, place)
 
 
-def _difference_of(slot: str, at_s: float, one: list[str], other: list[str], place: int) -> Difference:
-    return Difference(
+def _difference_of(slot: str, at_s: float, one: list[str], other: list[str], place: int) -> ReplayDifference:
+    return ReplayDifference(
         slot=slot,
         at_s=at_s,
         simulated=one[place] if place < len(one) else "",

@@ -1,8 +1,8 @@
-"""The DAGs of a replay: the process that runs a DAG as it is, but that it looks when time is driven on.
+"""The DAGs of a replay: the real DAG process, except that it polls in simulated time.
 
-Its log is the file that the real queue writes, its scripts are real processes that end when the scenario says so. It
-works in a directory of its own, and writes no files besides, whatever the DAG says: those of the lab's user stay as
-they are. As in the simulation, the run has no job of its own.
+Its log is the file that the real queue writes, and its scripts are real processes that end when the scenario says so.
+It works in its own directory, and writes no other files, whatever the DAG says: those of the lab's user stay untouched.
+As in the simulation, the run has no job of its own.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from roost.classad import ClassAd
 from roost.config import Config
 from roost.dag import Dag, Node, Script, ScriptPoint
 from roost.dag.configured import configured_settings
-from roost.dag.run import Run, Taken
+from roost.dag.run import NodeTransition, Run
 from roost.lab.machines import LabError
 from roost.lab.node_changes import dag_ended, node_changes
 from roost.lab.replay.jobs import StandIns
@@ -45,7 +45,7 @@ _log = logging.getLogger("roost.lab.replay")
 
 
 class ReplayFlow:
-    """A DAG at work."""
+    """A running DAG."""
 
     def __init__(self, pool: ReplayPool, flow: ScenarioDag, config: Config) -> None:
         self.flow = flow
@@ -55,7 +55,7 @@ class ReplayFlow:
         files = RunFiles(primary=str(directory / "run.dag"))
         self.scripts = _Scripts(directory, pool.jobs, pool.jobs.book(flow.scripts))
         self._signals = _Ordered()
-        #: Something has happened that the process may see.
+        #: Set when something has happened that the process may notice.
         self._stirred = asyncio.Event()
         self.scripts.ended_one = self.stir
         self.process = _Process(
@@ -74,12 +74,12 @@ class ReplayFlow:
         self._task = asyncio.create_task(self._work(), name=f"DAG {flow.name}")
 
     def remove(self) -> None:
-        """It is to be removed."""
+        """Remove it."""
         self._signals.order(signal.SIGUSR1)
         self.stir()
 
     def stir(self) -> None:
-        """Something has happened that the process may see."""
+        """Wake the process, because something may have happened."""
         self._stirred.set()
 
     @property
@@ -88,12 +88,12 @@ class ReplayFlow:
         return self._task.done()
 
     async def close(self) -> None:
-        """End it, and its scripts."""
+        """End it and its scripts."""
         self._task.cancel()
         await asyncio.wait([self._task])
         self.scripts.close()
 
-    def took(self, taken: Taken) -> None:
+    def took(self, taken: NodeTransition) -> None:
         """A node has taken a row of its table."""
         self._pool.node_changes += node_changes(self.flow.name, (taken,), self._pool.clock.now())
 
@@ -109,7 +109,7 @@ class ReplayFlow:
             self._pool.node_changes.append(dag_ended(self.flow.name, status, code, now))
 
     async def _pause(self) -> None:
-        """Wait for the next look; where nothing happens, its looks are left out."""
+        """Wait for the next poll; polls are skipped while nothing happens."""
         if not self._stirred.is_set():
             until = self.process.due
             with contextlib.suppress(TimeoutError):
@@ -121,17 +121,17 @@ class ReplayFlow:
 
 @dataclass(slots=True, kw_only=True)
 class _Process(Process):
-    """The process of a run, which tells what its nodes do."""
+    """The process of a run, which reports what its nodes do."""
 
     of_flow: ReplayFlow
 
     @property
     def due(self) -> float | None:
-        """When something comes of itself, epoch s; None for never."""
+        """When the next timer fires, epoch s; None for never."""
         return min(self._waits.values(), default=None)
 
-    def took(self, taken: Taken) -> None:
-        """Tell that a node has taken a row of its table."""
+    def took(self, taken: NodeTransition) -> None:
+        """Report that a node has taken a row of its table."""
         Process.took(self, taken)
         self.of_flow.took(taken)
 
@@ -147,7 +147,7 @@ class _Ordered(Signals):
         self._orders.append(number)
 
     def listen(self) -> None:
-        """Those of this process are not meant."""
+        """Signals of this process are not used."""
 
     def take(self) -> int | None:
         """The next one; None for none."""
@@ -159,7 +159,7 @@ class _Ordered(Signals):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Made:
-    """The jobs of a node, where a submission has its clusters."""
+    """The jobs of a node, in place of a submission's clusters."""
 
     node: str
     described: list[dict[str, Any]]
@@ -170,7 +170,7 @@ class _Made:
         return (self,)
 
     def ads(self) -> Iterator[ClassAd]:
-        """No job has a tag for a job state log."""
+        """No ads: no job has a tag for a job state log."""
         return iter(())
 
 
@@ -210,7 +210,7 @@ class _Queue:
     def __init__(self, pool: ReplayPool, flow: ScenarioDag) -> None:
         self._pool = pool
         self._flow = flow
-        #: Of jobs that the queue refused, too.
+        #: Names of jobs, including those that the queue refused.
         self._names: list[str] = []
         self._counts: dict[int, int] = {}
 
@@ -249,30 +249,30 @@ class _Queue:
 
 
 class _Scripts(Scripts):
-    """Scripts that do what the scenario says; the loop is woken when one of them has ended."""
+    """Scripts that behave as the scenario says; the loop is woken when one has ended."""
 
     def __init__(self, directory: Path, jobs: StandIns, book: int) -> None:
         super().__init__(directory)
         self._jobs = jobs
         self._book = book
-        #: What becomes readable when a process ends.
+        #: File descriptors that become readable when a process ends.
         self._ends: set[int] = set()
-        #: Told when one of them has ended.
+        #: Called when one of them has ended.
         self.ended_one: Callable[[], None] = lambda: None
 
     def place(self, node: Node) -> Path:
-        """They run where nothing of the lab's user is."""
+        """The directory in which they run, away from the user's files."""
         return self.directory
 
     def program(self, word: str, directory: Path) -> str:
-        """A program that stands for the one that is named."""
+        """The stand-in for a program."""
         path = directory / f"script.{program_of((word,))}"
         if not path.exists():
             self._jobs.script(path, program_of((word,)), self._book)
         return str(path)
 
     def start(self, node: Node, point: ScriptPoint, words: tuple[str, ...]) -> str:
-        """Start one; what is wrong if it cannot be started."""
+        """Start one, and return why if it cannot be started."""
         problem = super().start(node, point, words)
         if not problem:
             end = os.pidfd_open(self._running[-1].process.pid)
@@ -281,14 +281,14 @@ class _Scripts(Scripts):
         return problem
 
     def under_way(self) -> str:
-        """What is known to be under way; "" for nothing."""
+        """What is known to be in progress; "" for nothing."""
         for each in self._running:
             if each.process.poll() is None and not self._jobs.works(each.process.pid):
                 return f"the {each.point} script of node {each.node}"
         return ""
 
     def close(self) -> None:
-        """Kill all that are left."""
+        """Kill all remaining ones."""
         self.stop()
         for end in list(self._ends):
             self._ended(end)

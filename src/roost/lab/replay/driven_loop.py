@@ -1,14 +1,14 @@
-"""An event loop whose time is driven: it stands still while anything is left to do, and then jumps to the next timer.
+"""An event loop with simulated time: time stands still while anything is left to do, and then jumps to the next timer.
 
-Daemons that run in it sleep for hours and notice nothing. The loop itself knows what is left to do in it and in its
-threads. It cannot see what is under way outside (messages in the bus's server, signals, processes that start or end).
-So before time goes on, it awaits `settle`, which has to wait for all that: if `happened` says the same afterwards as
-before, nothing is under way, and time goes on. Otherwise the loop asks again.
+Daemons in it can sleep for hours of simulated time. The loop knows its own pending work and that of its threads. It
+cannot see activity outside (messages in the bus's server, signals, processes that start or end). So before time
+advances, it awaits `settle`, which must wait for all that: if `happened` returns the same value before and after,
+nothing is in progress, and time advances. Otherwise the loop tries again.
 
-While the time is `held`, it is the system's: for building up and taking down.
+While time is `held`, it is the system's time, for setup and teardown.
 
-What does not get on ends with `Stuck`, raised out of the loop: after `STUCK_S` in which nothing has come of what is
-waited for, or when the real time is over that all may take (`until`).
+A run without progress ends with `Stuck`, raised from the loop: after `STUCK_S` without an awaited event, or when the
+limit on real time (`until`) is reached.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ from typing import Any, Final
 
 from roost.runtime.clock import Clock
 
-#: Longest time without anything happening outside while something is waited for, s of real time.
+#: Longest wait for an outside event, s of real time.
 STUCK_S: Final = 60.0
-#: Longest wait in one go, s of real time.
+#: Longest single wait, s of real time.
 _LOOK_S: Final = 1.0
 
 
 class Stuck(Exception):
-    """It does not get on; the text says what it waits for."""
+    """No progress; the text says what it waits for."""
 
 
 class _Selector(selectors.DefaultSelector):
-    """Waits for the world outside, and moves the time where it does not have to."""
+    """Waits for outside events, and advances time if it need not wait."""
 
     loop: DrivenLoop
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
-        """What is ready, after as long a wait as is needed."""
+        """The ready events, after waiting as long as needed."""
         self.loop.look()
         ready: list[tuple[selectors.SelectorKey, int]] = super().select(0)
         if ready or (timeout is not None and timeout <= 0):
@@ -51,7 +51,7 @@ class _Selector(selectors.DefaultSelector):
 
 
 class DrivenLoop(asyncio.SelectorEventLoop):
-    """The loop. It begins held."""
+    """The loop. Its time is initially held."""
 
     def __init__(self) -> None:
         self._time = 0.0
@@ -62,36 +62,37 @@ class DrivenLoop(asyncio.SelectorEventLoop):
         self._settling: asyncio.Task[None] | None = None
         self._settled: object = None
         self._waits_since = 0.0
-        #: When all has to be over, as the system's monotonic clock has it; None for never.
+        #: When the run must be over, on the system's monotonic clock; None for no limit.
         self.until: float | None = None
-        #: Waits for what is under way outside.
+        #: Waits for activity outside to finish.
         self.settle: Callable[[], Awaitable[None]] | None = None
-        #: Counts all that has come in from outside.
+        #: Returns a value that changes with each event from outside.
         self.happened: Callable[[], object] = lambda: None
-        #: What is known to be under way, in words; "" for nothing.
+        #: What is known to be in progress, in words; "" for nothing.
         self.under_way: Callable[[], str] = lambda: ""
         selector = _Selector()
         selector.loop = self
         super().__init__(selector)
-        # No timer is early: who waits for the rest of a time would wait for ever for less than the resolution.
+        # No timer fires early: code that waits for the rest of an interval would loop forever on less than the
+        # resolution.
         self._clock_resolution = 0.0
 
     # -- time ----------------------------------------------------------------------------------------
 
     def time(self) -> float:
-        """Seconds since the loop was made, as its daemons count them."""
+        """Seconds since the loop was created, in its own time."""
         if self._held_since is not None:
             return self._time + time.monotonic() - self._held_since
         return self._time
 
     async def settled(self) -> None:
-        """Wait until the loop no longer waits for what is under way outside."""
+        """Wait until the loop no longer waits for activity outside."""
         if self._settling is not None:
             await asyncio.wait([self._settling])
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Let time be the system's meanwhile."""
+        """Use the system's time in this context."""
         before = self._held_since
         if before is None:
             self._held_since = time.monotonic()
@@ -102,14 +103,14 @@ class DrivenLoop(asyncio.SelectorEventLoop):
                 self.drive()
 
     def drive(self) -> None:
-        """From now on time is driven."""
+        """Start simulated time."""
         self._time, self._held_since = self.time(), None
         self._settled = None
 
-    # -- what is under way -----------------------------------------------------------------------------
+    # -- progress -----------------------------------------------------------------------------
 
     def run_in_executor(self, executor: Any, func: Callable[..., Any], *args: Any) -> Any:  # type: ignore[override]
-        """Work in a thread keeps time from going on."""
+        """Run work in a thread, which keeps time from advancing."""
         found = super().run_in_executor(executor, func, *args)
         self._working += 1
         found.add_done_callback(self._worked)
@@ -120,7 +121,7 @@ class DrivenLoop(asyncio.SelectorEventLoop):
         self.worked += 1
 
     def idle(self, timeout: float | None) -> float:
-        """Nothing is ready: how long to wait for the world outside, s; 0 if time has gone on."""
+        """Nothing is ready: how long to wait for outside events, s; 0 if time has advanced."""
         if self._held_since is not None:
             return _LOOK_S if timeout is None else min(timeout, _LOOK_S)
         if waited_for := self._waited_for():
@@ -136,20 +137,20 @@ class DrivenLoop(asyncio.SelectorEventLoop):
         return 0.0
 
     def look(self) -> None:
-        """Raises Stuck if all has to be over."""
+        """Raise Stuck if the limit on real time is reached."""
         if self.until is not None and time.monotonic() > self.until:
             self.until = None
             waited_for = self._waited_for()
-            raise Stuck(f"it waits for {waited_for}" if waited_for else "it is still working")
+            raise Stuck(f"it waits for {waited_for}" if waited_for else "it is still busy")
 
     def _waited_for(self) -> str:
-        """What keeps time from going on; "" for nothing."""
+        """What keeps time from advancing; "" for nothing."""
         if self._working:
             return "a thread"
         return self.under_way() or ("the answers of bus and jobs" if self._settling is not None else "")
 
     def tick(self) -> None:
-        """Let the least time pass: a timer is only due when its time is over."""
+        """Advance time minimally: a timer is due only after its time."""
         self._time = math.nextafter(self._time, math.inf)
 
     def _wait(self, what: str) -> float:
@@ -158,7 +159,7 @@ class DrivenLoop(asyncio.SelectorEventLoop):
             self._waits_since = now
         elif now - self._waits_since > STUCK_S:
             self._waits_since = 0.0
-            raise Stuck(f"it waits for {what}, which has not happened for {STUCK_S:g} s")
+            raise Stuck(f"it has been waiting for {what} for {STUCK_S:g} s")
         return _LOOK_S
 
     def _fingerprint(self) -> object:
@@ -175,12 +176,12 @@ class DrivenLoop(asyncio.SelectorEventLoop):
 
 
 class DrivenClock(Clock):
-    """The clock of daemons in a `DrivenLoop`, which says `start` when it is set."""
+    """The clock of daemons in a `DrivenLoop`, which reads `start` when it is set."""
 
     def __init__(self, loop: DrivenLoop, start: float) -> None:
         self._loop = loop
         self._start = start
-        # Their difference would be rounded, and full seconds would not be full.
+        # Kept separately: their difference would be rounded, and whole seconds would not be whole.
         self._since = loop.time()
 
     def now(self) -> float:
@@ -188,7 +189,7 @@ class DrivenClock(Clock):
         return self._start + (self._loop.time() - self._since)
 
     def at(self, instant: float) -> float:
-        """An instant as the loop counts."""
+        """An instant in the loop's time."""
         return self._since + (instant - self._start)
 
     def zone_offset_s(self) -> int:

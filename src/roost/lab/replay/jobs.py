@@ -1,8 +1,8 @@
-"""The jobs of a replay: real processes, each with a simulated process beside it that knows when it ends.
+"""The jobs of a replay: real processes, each paired with a simulated process that determines when it ends.
 
-A stand-in (`stand_in`) tells which signals reach it, and stands still when it is stopped; what that means for its job
-(`sim.process`) is what it means in the simulation. When the job's time is up, the stand-in is told to end as the job
-does. So whatever the daemons do to a job they do to a process of the system.
+A stand-in (`stand_in`) reports the signals that it receives, and halts when it is stopped; the effect on its job
+(`sim.process`) is the same as in the simulation. When the job's time is up, the stand-in is told to end like the job.
+So whatever daemons do to a job, they do to a real process.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ from roost.sim.machine.scripts import Script, Scripts
 from roost.starter.scripts import expanded
 
 PROGRAM: Final = Path(stand_in.__file__)
-#: Jobs that end within so long end at one instant, s.
+#: Jobs that end within this time end at one instant, s.
 TOGETHER_S: Final = 0.001
-#: What a program of a cell says that it was told, in this order.
+#: What a program of a cell reports about its environment, in this order.
 _TOLD: Final = ("host", "queue", "job_id", "ja_task_id", "job_owner")
 
 
 class _Engine:
-    """What simulated processes plan with: what happens within a millisecond happens at once, as it is meant to."""
+    """The scheduler of simulated processes: events within a millisecond happen at once, as intended."""
 
     def __init__(self, jobs: StandIns) -> None:
         self._jobs = jobs
@@ -50,43 +50,44 @@ class _Engine:
 
     def at(self, time: float, due: Callable[[float], None]) -> None:
         if time < math.inf:
-            # Not later where it is a whole millisecond: what else happens then, such as a poll, keeps its place.
+            # A time in whole milliseconds is not moved, so that other events of that time, such as a poll, keep their
+            # order.
             instant = max(time, math.ceil(time / TOGETHER_S) * TOGETHER_S)
             asyncio.get_running_loop().call_at(self._jobs.clock.at(instant), lambda: due(self.now))
 
 
 class StandIn:
-    """One process, and the job that it stands for."""
+    """A process and the job that it represents."""
 
     def __init__(self, pid: int, process: Process, writer: asyncio.StreamWriter) -> None:
         self.pid = pid
         self.process = process
         self._writer = writer
-        #: It has been told to end, or is gone.
+        #: Whether it has been told to end or is gone.
         self.ending = False
         self.dead = asyncio.Event()
         self._asked = 0
         self._here: asyncio.Future[None] | None = None
 
     def say(self, text: str) -> None:
-        """Tell the process something."""
+        """Send a message to the process."""
         if not self._writer.is_closing():
             self._writer.write(text.encode() + b"\n")
 
     async def where(self) -> None:
-        """Wait until it has said all that it had to say."""
+        """Wait until it has reported everything."""
         self._asked += 1
         self._here = asyncio.get_running_loop().create_future()
         self.say(f"where {self._asked}")
         await self._here
 
     def answered(self, number: int) -> None:
-        """It has answered."""
+        """It has replied."""
         if number == self._asked:
             self.silent()
 
     def silent(self) -> None:
-        """No answer has to be waited for any longer."""
+        """No reply is awaited any longer."""
         if self._here is not None and not self._here.done():
             self._here.set_result(None)
 
@@ -98,34 +99,34 @@ class StandIns:
         self, path: Path, clock: DrivenClock, jobs: list[Job], fetched: list[Job], scripts: Mapping[str, Script]
     ) -> None:
         self.path = path
-        #: It is another one when time begins to be driven.
+        #: It is replaced when simulated time starts.
         self.clock = clock
         self.jobs = {job.name: job for job in (*jobs, *fetched)}
         self.source = WorkSource(fetched)
         self._engine = _Engine(self)
-        #: Work of a job that it need not do again, s.
+        #: Saved work of each job, which need not be repeated, s.
         self.done_s = dict.fromkeys(self.jobs, 0.0)
         self.exits: Counter[str] = Counter()
         self.by_pid: dict[int, StandIn] = {}
-        #: Programs around jobs, and behind them the scripts of each DAG.
+        #: Scripts around jobs, followed by the scripts of each DAG.
         self._books = [Scripts(scripts)]
         #: Processes of scripts whose time is not over.
         self._at_work: set[int] = set()
-        #: Whether a process has been told to end by the signal that it gets.
+        #: Whether the signal that a process gets tells it to end.
         self.is_to_end: Callable[[int], bool] = lambda pid: True
-        #: Words of processes so far.
+        #: Messages from processes so far.
         self.heard = 0
         self._server: asyncio.Server | None = None
-        #: Carries out `qconf` as a user, where the pool has a cell: its exit status, and what it says.
+        #: Carries out `qconf` as a user, if the pool has a cell; returns its exit status and output.
         self.qconf: Callable[[str, str], Awaitable[tuple[int, str]]] | None = None
         self._edits: set[asyncio.Task[None]] = set()
 
     async def open(self) -> None:
-        """Listen."""
+        """Start listening."""
         self._server = await asyncio.start_unix_server(self._serve, self.path)
 
     async def close(self) -> None:
-        """Stop listening; jobs that are left end."""
+        """Stop listening, and end the remaining jobs."""
         if self._server is not None:
             self._server.close()
         for each in self.by_pid.values():
@@ -144,7 +145,7 @@ class StandIns:
         }
 
     def hook(self, path: Path) -> Path:
-        """Make a program that brings work to fetch."""
+        """Create a FETCH_WORK hook."""
         path.write_text(
             f"#!{sys.executable} -IS\nimport socket, sys\n"
             f"line = socket.socket(socket.AF_UNIX)\nline.connect({str(self.path)!r})\nline.sendall(b'fetch\\n')\n"
@@ -154,7 +155,7 @@ class StandIns:
         return path
 
     def reply_hook(self, path: Path) -> Path:
-        """Make a program that hears what becomes of work that was fetched."""
+        """Create a hook that is notified about fetched work."""
         path.write_text(
             f"#!{sys.executable} -IS\nimport socket, sys\n"
             f"line = socket.socket(socket.AF_UNIX)\nline.connect({str(self.path)!r})\n"
@@ -167,23 +168,23 @@ class StandIns:
 
     @property
     def next_number(self) -> int:
-        """The number of a further submission."""
+        """The number of the next submission."""
         return 1 + max((int(name.partition(".")[0]) for name in self.jobs), default=0)
 
     def add(self, jobs: Iterable[Job]) -> None:
-        """Further jobs will be submitted."""
+        """Add jobs that will be submitted."""
         for job in jobs:
             self.jobs[job.name] = job
             self.done_s[job.name] = 0.0
 
     def book(self, scripts: Mapping[str, Script]) -> int:
-        """Note what the scripts of a DAG do; the number by which `script` knows them."""
+        """Register the scripts of a DAG, and return the number by which `script` identifies them."""
         self._books.append(Scripts(scripts))
         return len(self._books) - 1
 
     def script(self, path: Path, name: str = "", book: int = 0) -> Path:
-        """Make a program around a job, or a script of a DAG, that does what the scenario says of the program of that
-        name, which is the file's if none is given.
+        """Create a script around a job, or of a DAG, that behaves as the scenario says for the program `name`, by
+        default the file's name.
         """
         path.write_text(
             f"#!{sys.executable} -IS\nimport os, socket, sys\n"
@@ -209,7 +210,7 @@ class StandIns:
             if word == "begun":
                 mine = self._begun(int(rest[0]), rest[1], writer)
             elif word == "signal" and mine is not None:
-                # A process that answers is no longer suspended.
+                # A process that replies is no longer suspended.
                 mine.process.resume(self.clock.now())
                 self._signalled(mine, Signals(int(rest[0])).name)
             elif word == "fetch":
@@ -245,7 +246,7 @@ class StandIns:
         return mine
 
     def _signalled(self, mine: StandIn, name: str) -> None:
-        """A signal has reached a job: who is not to end is asked to save its work."""
+        """A signal has reached a job: one that need not end is asked to save its work."""
         if self.is_to_end(mine.pid):
             mine.process.signal(name, self.clock.now())
         else:
@@ -263,7 +264,7 @@ class StandIns:
         completed = process.code is not None
         kept_s = 0.0 if completed else process.saved_s
         if name not in self.source:
-            # A program that came to its own end begins anew, if it is started again.
+            # A program that exited by itself starts over if it is started again.
             self.done_s[name] = 0.0 if completed else self.done_s[name] + kept_s
             self.exits[name] += completed
             return
@@ -328,26 +329,26 @@ class StandIns:
         writer.close()
 
     async def die(self, family: Family) -> None:
-        """A job is to be killed: wait as long as its death takes."""
+        """A job is being killed: wait for as long as its death takes."""
         found = self.by_pid.get(family.pid)
         if found is not None and found.process.here:
             found.process.kill(self.clock.now())
             await found.dead.wait()
 
-    # -- what daemons are told -------------------------------------------------------------------------
+    # -- answers to daemons -------------------------------------------------------------------------
 
     def usage(self, family: Family) -> Usage | None:
-        """What a job would use; None for a process that stands for none."""
+        """The usage of a job; None for a process without one."""
         found = self.by_pid.get(family.pid)
         return None if found is None or not found.process.here else found.process.usage(self.clock.now())
 
     def runs(self, family: Family | None) -> bool:
-        """Whether a job runs and does not stand still."""
+        """Whether a job is running and not stopped."""
         found = None if family is None else self.by_pid.get(family.pid)
         return found is not None and found.process.running_since is not None
 
     def look(self, family: Family) -> bool:
-        """See whether a job stands still; whether it can be asked anything."""
+        """Check whether a job is stopped; returns whether it can reply."""
         found = self.by_pid.get(family.pid)
         if found is None or found.ending:
             return False
@@ -359,7 +360,7 @@ class StandIns:
         return not still
 
     async def ask(self, family: Family) -> None:
-        """Wait until a job has said all that it has to say."""
+        """Wait until a job has reported everything."""
         await self.by_pid[family.pid].where()
 
     def ends(self, family: Family | None) -> bool:
@@ -368,7 +369,7 @@ class StandIns:
         return found is not None and found.ending
 
     def under_way(self, family: Family) -> str:
-        """What is known to be under way of a job; "" for nothing."""
+        """What is known to be in progress for a job; "" for nothing."""
         if family.is_ended:
             return ""
         found = self.by_pid.get(family.pid)
@@ -382,7 +383,7 @@ def _expanded(line: str, values: Mapping[str, str]) -> str:
 
 
 async def _line(reader: asyncio.StreamReader) -> bytes:
-    """What a process says next; nothing from one that is dead."""
+    """The next message of a process; empty from a dead one."""
     try:
         return await reader.readline()
     except ConnectionError:
@@ -390,19 +391,19 @@ async def _line(reader: asyncio.StreamReader) -> bytes:
 
 
 def stand_in_for(order: SpawnOrder) -> SpawnOrder:
-    """The order with the stand-in as its program, whatever the job calls it."""
+    """The order with the stand-in as its program, whatever program the job names."""
     if str(PROGRAM) not in order.arguments[:4]:
         return order
     return replace(order, program=Path(sys.executable), arguments=(sys.executable, *order.arguments[1:]))
 
 
 def ad_of(job: Job, stand_ins: StandIns) -> ClassAd:
-    """A job's ad as its queue gets it. A program that the scenario names stays there for policy to see."""
+    """A job's ad as its queue gets it. A program that the scenario names stays visible to policy."""
     ad = job.ad.copy()
     for name, value in stand_ins.program(job.name).items():
         if name != "Cmd" or "Cmd" not in ad:
             ad[name] = value
     if NAME in ad:
-        # A job of `qsub` is a line for a shell otherwise.
+        # Otherwise a job of `qsub` is a command line for a shell.
         ad[DIRECT] = True
     return ad

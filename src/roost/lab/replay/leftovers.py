@@ -21,11 +21,11 @@ from roost.runtime.processes.family import bury
 from roost.runtime.processes.run_records import SUFFIX, read_record
 from roost.runtime.processes.shepherd.processes import boot_id
 
-#: Nothing of a pool is to last, so its disk may be memory.
+#: Nothing of a pool is kept, so its disk may be memory.
 MEMORY: Final = Path("/dev/shm")
 _PREFIX: Final = "roost-replay-"
 _LOCK: Final = "lock"
-#: A directory that was never locked counts as left behind after this time, s.
+#: A directory that was never locked counts as abandoned after this time, s.
 _UNLOCKED_S: Final = 3600.0
 
 
@@ -36,7 +36,7 @@ class RunDirectory:
         made = Path(tempfile.mkdtemp(prefix=f".{_PREFIX}", dir=parent))
         self._lock = os.open(made / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         fcntl.flock(self._lock, fcntl.LOCK_EX)
-        # It has its name only from when it is locked.
+        # It gets its final name only once it is locked.
         self.path = made.rename(made.with_name(made.name.removeprefix(".")))
 
     def remove(self) -> None:
@@ -46,12 +46,12 @@ class RunDirectory:
 
 
 def memory() -> Path | None:
-    """Where directories in memory can be made; None for nowhere."""
+    """Where directories in memory can be created; None for nowhere."""
     return MEMORY if MEMORY.is_dir() and os.access(MEMORY, os.W_OK) else None
 
 
 def sweep() -> int:
-    """Clear away what runs whose process is gone have left; the number of their directories."""
+    """Remove what runs of dead processes have left, and return the number of their directories."""
     found = [path for parent in {Path(tempfile.gettempdir()), MEMORY} for path in _ours(parent) if _is_left(path)]
     for path in found:
         _bury_jobs(path)
@@ -60,7 +60,7 @@ def sweep() -> int:
 
 
 def _ours(parent: Path) -> Iterator[Path]:
-    """Directories of replays in a place where everybody may make files: only those of this user are believed."""
+    """Directories of replays in a world-writable place: only those of this user are trusted."""
     with contextlib.suppress(OSError):
         for entry in os.scandir(parent):
             name = entry.name.removeprefix(".")
@@ -83,7 +83,7 @@ def _is_left(path: Path) -> bool:
         return False
     finally:
         os.close(lock)
-    # One without its name yet is just being made.
+    # One without its final name is just being created.
     return not path.name.startswith(".") or _age_s(path) > _UNLOCKED_S
 
 

@@ -1,13 +1,13 @@
-"""The machine of a replay: the node's daemon as it is, with sensors that read the scenario.
+"""The machine of a replay: the real node daemon, with sensors that read the scenario.
 
-Keyboard, console, load and attributes are the scenario's at every instant; how large it is, too. Jobs run as the user
-of the replay, and their sizes are those that the scenario gives them.
+Keyboard, console, load, attributes and size are those of the scenario at every instant. Jobs run as the user of the
+replay, and their sizes are those given by the scenario.
 
-In the simulation it takes no time to clear up after a job, and who has to decide knows of all jobs that have ended at
-an instant. So no machine reports the end of a job here before that is done after all of them.
+In the simulation cleaning up after a job takes no time, and decisions take into account all jobs that have ended at an
+instant. So no machine reports the end of a job here before cleanup is done for all of them.
 
-A job that runs has the cores of its slot to itself, as in the simulation; the load that this makes is what a system
-would show that averages it over a minute, as the daemon does with its own.
+A running job has the cores of its slot to itself, as in the simulation; the resulting load is averaged over a minute,
+as the daemon does with its own.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from roost.runtime.processes.shepherd.processes import kill_family
 from roost.runtime.processes.spawn_order import NotStarted, SpawnOrder
 from roost.sim.machine.own_work import BENCHMARK_S, FETCH_S
 from roost.sim.machine.pattern import platform
-from roost.startd.machine import Step
+from roost.startd.machine import SlotStep
 from roost.startd.slot_state import SlotState
 from roost.starter.starter_state import StarterState
 from roost.starter.states import Stage, State
@@ -55,23 +55,23 @@ _KFLOPS: Final = 1_000_000
 
 
 class ReplayFamily(Family):
-    """The processes of a run, which are as long in dying as the simulation has them."""
+    """The processes of a run, which take as long to die as in the simulation."""
 
     #: The processes of all jobs.
     jobs: StandIns | None = None
 
     async def kill(self) -> bool:
-        """SIGKILL every process once it is time for it; whether all are gone."""
+        """Send SIGKILL to every process when it is due, and return whether all are gone."""
         if self.jobs is not None:
             await self.jobs.die(self)
         return await super().kill()
 
 
 class WatchedNursery(Nursery):
-    """A nursery that knows what it has started and what is just being started."""
+    """A nursery that tracks what it has started and what is being started."""
 
     family_type = ReplayFamily
-    #: The processes of the present scenario's jobs; None between scenarios.
+    #: The processes of the current scenario's jobs; None between scenarios.
     jobs: StandIns | None = None
     starting = 0
     families: dict[str, Family]
@@ -89,7 +89,7 @@ class WatchedNursery(Nursery):
         return found
 
     def under_way(self, jobs: StandIns) -> str:
-        """What is known to be under way; "" for nothing."""
+        """What is known to be in progress; "" for nothing."""
         if self.starting:
             return "the start of a program"
         for key, family in list(self.families.items()):
@@ -106,7 +106,7 @@ class WatchedNursery(Nursery):
 
     @property
     def running(self) -> list[Family]:
-        """The jobs that are there."""
+        """The existing jobs."""
         return [
             family
             for key, family in self.families.items()
@@ -123,7 +123,8 @@ def _is_client(key: str) -> bool:
 
 
 async def _cut_off(family: Family) -> None:
-    """A job loses its power, and its shepherd, too, which does not see the end of it; nor is its control group left."""
+    """A power failure kills a job and its shepherd, which does not observe the end; its control group is removed,
+    too."""
     os.kill(family.shepherd, signal.SIGSTOP)
     await asyncio.to_thread(kill_family, family.shepherd, None)
     os.kill(family.shepherd, signal.SIGKILL)
@@ -139,7 +140,7 @@ class ScenarioReadings(Sensors):
     node: ReplayNode
 
     def read(self, cpu_percent: Any = None, *, now: float | None = None) -> Reading:
-        """How the machine is doing at an instant."""
+        """The sensor readings at an instant."""
         assert now is not None
         machine = self.node.machine
         wanted = {slot.plan.id: float(slot.plan.cpus) for slot in machine.slots if self.node.runs(slot)}
@@ -186,12 +187,12 @@ class Replaced(Replacements):
         self._given = values
 
     def values(self) -> dict[str, Any]:
-        """What is replaced."""
+        """The values."""
         return self._given
 
 
 class _Forgetful(NodeState):
-    """Keeps nothing: no daemon of a replay takes over what another has left."""
+    """Keeps no records: no daemon of a replay resumes from another's."""
 
     def touch(self, slot: NodeSlot, machine: Machine) -> None:
         """A slot has changed."""
@@ -204,13 +205,13 @@ class _Forgetful(NodeState):
 
 
 def _clears_up(state: SlotState) -> bool:
-    """Whether the job of a slot has ended, and its starter is only waited for."""
+    """Whether the job of a slot has ended, but not its starter."""
     activation = state.claim.activation
     return activation is not None and activation.ended
 
 
 def _ends(state: StarterState) -> bool:
-    """Whether a starter whose job is told to end has not heard of that, or has only its own work left."""
+    """Whether a starter whose job is told to end has not learnt of that yet, or has only its own work left."""
     return state.stage in (Stage.JOB, Stage.OUTPUT, Stage.CLEANUP)
 
 
@@ -220,15 +221,15 @@ class ReplayNode(NodeDaemon):
     def __init__(self, pool: ReplayPool, replayed: ScenarioMachine, *args: Any) -> None:
         self.pool = pool
         self.replayed = replayed
-        #: Events of starters and orders to processes so far.
+        #: Count of starters' events and orders to processes.
         self.moves = 0
         super().__init__(*args)
-        # Jobs of whichever owner run as who replays them.
+        # Jobs of all owners run as the user of the replay.
         self.deputies.are_needed = False
         self.state = _Forgetful(self.context.home.run / "slots", self.clock, self.reports)
 
     def execute_directories(self, config: Config) -> Mapping[int, Path]:
-        """Within the replay, whatever the scenario's EXECUTE is."""
+        """A directory within the replay, whatever the scenario's EXECUTE is."""
         return {0: self.context.home.execute}
 
     def _sensors(self, config: Config) -> Sensors:
@@ -244,7 +245,7 @@ class ReplayNode(NodeDaemon):
         )
 
     def platform(self, config: Config) -> dict[str, Any]:
-        """As the simulation's machines."""
+        """The platform of the simulation's machines."""
         return {**platform(config), **self.replayed.hardware.attributes}
 
     async def start_nursery(self) -> Nursery:
@@ -252,12 +253,12 @@ class ReplayNode(NodeDaemon):
         return self.pool.nursery
 
     async def benchmark(self) -> tuple[int | None, int | None]:
-        """As fast as the simulation's machines."""
+        """The benchmark results of the simulation's machines."""
         await asyncio.sleep(BENCHMARK_S)
         return _MIPS, _KFLOPS
 
     def surroundings(self, slot: NodeSlot, starter: Starter) -> Surroundings:
-        """What the hands of a starter work with."""
+        """The surroundings in which a starter carries out effects."""
         found = super().surroundings(slot, starter)
 
         def tell(event: Any) -> None:
@@ -267,26 +268,26 @@ class ReplayNode(NodeDaemon):
         return replace(found, tell=tell, measure=self._measured, as_daemon=True, context=self._private(found.context))
 
     def _private(self, context: QueueContext | None) -> QueueContext | None:
-        """A queue instance whose jobs have their TMPDIR within the replay, with which it goes."""
+        """The context of a queue instance with TMPDIR inside the replay's directory, which is removed with it."""
         return None if context is None else replace(context, tmpdir=str(self.context.home.execute))
 
     async def _measured(self, family: Family) -> Usage | None:
         return self.pool.jobs.usage(family)
 
     def runs(self, slot: NodeSlot) -> bool:
-        """Whether the job of a slot runs, and does not stand still."""
+        """Whether the job of a slot is running and not stopped."""
         runner = None if slot.starter is None else self.orders.runners.get(slot.starter)
         return runner is not None and self.pool.jobs.runs(runner.family)
 
     def is_to_end(self, pid: int) -> bool:
-        """Whether the job that is this process has to end; one that runs on is only asked to save its work."""
+        """Whether the job of this process must end; one that continues is only asked to save its work."""
         return not any(
             runner.family is not None and runner.family.pid == pid and starter.state.state is State.RUNNING
             for starter, runner in self.orders.runners.items()
         )
 
     def mean_percent(self, percents: dict[SlotId, float], now: float) -> float:
-        """What all slots' jobs will have used on the average, after a poll with these samples; percent of one core."""
+        """The average use of all slots' jobs after a poll with these samples, percent of one core."""
         polled_at, polling_s = self.machine.polled_at, self.machine.plan.polling_s
         since_s = polling_s if polled_at is None else max(1.0, now - polled_at)
         uses = (
@@ -296,16 +297,16 @@ class ReplayNode(NodeDaemon):
         return sum(use.mean_percent for use in uses)
 
     def fetched(self, slot: NodeSlot, event: FetchedWorkOffered) -> None:
-        """A hook has said whether there is work: it has taken as long as the simulation's."""
+        """A hook has answered whether there is work, after as long as in the simulation."""
         asyncio.get_running_loop().call_later(FETCH_S, super().fetched, slot, event)
 
     def carry_out(self, outs: Any) -> None:
-        """Do what the core has ordered."""
+        """Carry out the core's effects."""
         if outs:
             self.moves += sum(out.starter is not None for out in outs)
         super().carry_out(outs)
 
-    def stepped(self, slot: NodeSlot, before: SlotState, taken: Step, now: float) -> None:
+    def stepped(self, slot: NodeSlot, before: SlotState, taken: SlotStep, now: float) -> None:
         """A slot has taken a step."""
         self.pool.taken += [(slot.name, each) for each in taken.transitions]
         super().stepped(slot, before, taken, now)
@@ -313,7 +314,7 @@ class ReplayNode(NodeDaemon):
 
     @property
     def clears_up(self) -> bool:
-        """Whether a job ends, or is cleared up after."""
+        """Whether a job is ending or being cleaned up."""
         if any(_clears_up(each.state) for each in self.machine.slots):
             return True
         runners = self.orders.runners.items()
@@ -325,7 +326,7 @@ class ReplayNode(NodeDaemon):
         self.orders.drop_timers()
         for runner in list(self.orders.runners.values()):
             family = runner.family
-            # To a family that is forgotten all is over.
+            # A family that was dropped is over.
             lives = family is not None and not family.is_ended
             runner.forget()
             if family is not None and lives:

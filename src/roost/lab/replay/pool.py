@@ -1,7 +1,8 @@
-"""The pool of a replay: central manager, queue and one machine in one driven event loop, on a real bus and database.
+"""The pool of a replay: central manager, queue and machines in one event loop with simulated time, on a real bus and
+database.
 
-What lasts from scenario to scenario (the bus's server, the nursery that starts jobs) is `Stage`; everything else is
-made anew for each, in a directory of its own.
+What persists across scenarios (the bus's server, the nursery that starts jobs) is `ReplayEnvironment`; everything else
+is created for each scenario, in its own directory.
 """
 
 from __future__ import annotations
@@ -23,17 +24,17 @@ from roost.lab.replay.driven_loop import DrivenClock, DrivenLoop
 from roost.lab.replay.jobs import StandIns, ad_of
 from roost.lab.replay.machine import ReplayNode, WatchedNursery
 from roost.lab.replay.queue import ReplaySchedd, Together
-from roost.lab.scenario.values import MACHINE, Order, Scenario, ScenarioMachine, ScheduledAction
+from roost.lab.scenario.values import MACHINE, Scenario, ScenarioCommand, ScenarioMachine, ScheduledAction
 from roost.model import events as nev
 from roost.negotiator.accounts import CHARGED_EVERY_S
 from roost.node.machine import NodeSlot
 from roost.runtime.bus.client import ANSWER_S, Bus, Handler
-from roost.runtime.bus.server import Accounts, NatsServer
+from roost.runtime.bus.server import BusAccounts, NatsServer
 from roost.runtime.bus.settings import BusSettings
 from roost.runtime.central.daemon import CentralDaemon
 from roost.runtime.home import Home
 from roost.runtime.master_settings import master_settings
-from roost.runtime.role import Ending, RoleContext
+from roost.runtime.role import DaemonEnding, RoleContext
 from roost.schedd import events as ev
 from roost.schedd.identifiers import JobId
 from roost.schedd.status import JobStatus
@@ -62,41 +63,41 @@ _SCHEDULES: Final = {
     "graceful": nev.DrainSchedule.GRACEFUL, "quick": nev.DrainSchedule.QUICK, "fast": nev.DrainSchedule.FAST,
 }  # fmt: skip
 _ACTIONS: Final = {
-    Order.HOLD: ev.Action.HOLD,
-    Order.RELEASE: ev.Action.RELEASE,
-    Order.REMOVE: ev.Action.REMOVE,
-    Order.SUSPEND: ev.Action.SUSPEND,
-    Order.CONTINUE: ev.Action.CONTINUE,
-    Order.VACATE_JOB: ev.Action.VACATE,
+    ScenarioCommand.HOLD: ev.Action.HOLD,
+    ScenarioCommand.RELEASE: ev.Action.RELEASE,
+    ScenarioCommand.REMOVE: ev.Action.REMOVE,
+    ScenarioCommand.SUSPEND: ev.Action.SUSPEND,
+    ScenarioCommand.CONTINUE: ev.Action.CONTINUE,
+    ScenarioCommand.VACATE_JOB: ev.Action.VACATE,
 }
 
 
 class MutedBus(Bus):
-    """A bus whose user can be cut off from it."""
+    """A bus connection that can be cut off."""
 
-    # Time goes on while the server's answers are under way: they say nothing of its being there.
+    # Time advances while the server's replies are in transit, so a late reply does not mean that it is down.
     ping_s = 10**9
 
     def __init__(self, settings: BusSettings) -> None:
         super().__init__(settings)
         self.muted = False
-        #: Set while its user may say something.
+        #: Set while its user may send messages.
         self.may_talk = asyncio.Event()
         self.may_talk.set()
         #: Subscriptions that the server has not confirmed yet.
         self.subscribing = 0
-        #: Questions whose answers are waited for.
+        #: Requests that await a reply.
         self.asking = 0
         self._sent = 0
 
     async def send(self, subject: str, message: Message) -> None:
-        """Send a message as soon as that may be, unless cut off."""
+        """Send a message as soon as permitted, unless cut off."""
         await self.may_talk.wait()
         if not self.muted:
             await super().send(subject, message)
 
     async def listen(self, subject: str, handler: Handler) -> None:
-        """Hand on every message, unless cut off."""
+        """Pass on every message, unless cut off."""
 
         def heard(message: Message, sender: str, reply: str) -> Any:
             return None if self.muted else handler(message, sender, reply)
@@ -108,7 +109,7 @@ class MutedBus(Bus):
             self.subscribing -= 1
 
     async def ask(self, subject: str, ask: Ask, timeout_s: float = ANSWER_S) -> Answer:
-        """Ask, and wait for the answer."""
+        """Send a request, and wait for the reply."""
         self.asking += 1
         try:
             return await super().ask(subject, ask, timeout_s)
@@ -116,23 +117,23 @@ class MutedBus(Bus):
             self.asking -= 1
 
     def talked(self) -> bool:
-        """Whether anything was sent since this was asked last."""
+        """Whether anything was sent since the last call."""
         before, self._sent = self._sent, self.traffic[1]
         return self._sent != before
 
     def mute(self, muted: bool) -> None:
-        """Cut the user off, or let it in again."""
+        """Cut the user off, or reconnect it."""
         self.muted = muted
         if not muted and self.on_reconnect is not None:
             self.on_reconnect()
 
 
 class ReplayCentral(CentralDaemon):
-    """The central manager of a replay, which keeps the accounts of users to itself."""
+    """The central manager of a replay, which does not publish users' accounts."""
 
     async def show_accounts(self) -> None:
-        """Charge users also while no job asks for a slot, and publish no accounts."""
-        # Machines look at full seconds: whether a slot is in use is known then.
+        """Charge users even if no job is idle, and publish no accounts."""
+        # Machines poll at whole seconds: the use of slots is known after that.
         await asyncio.sleep(BESIDE_POLLS_S)
         while True:
             await asyncio.sleep(CHARGED_EVERY_S)
@@ -140,20 +141,20 @@ class ReplayCentral(CentralDaemon):
             self.matchmaker.charge(self.table, self.clock.now())
 
 
-class Stage:
-    """What lasts from scenario to scenario."""
+class ReplayEnvironment:
+    """What persists across scenarios."""
 
     def __init__(self, directory: Path, homes: Path) -> None:
         self.directory = directory
         self._homes = homes
-        self.accounts = Accounts(directory, Subjects(_POOL))
-        self.server = NatsServer(directory / "nats", self.accounts)
+        self.accounts = BusAccounts(directory, Subjects(_POOL))
+        self.server = NatsServer(directory / "nats", self.accounts.server_text)
         self.nursery: WatchedNursery
         self._numbers = 0
         self._machines = {MACHINE}
 
     async def build(self) -> None:
-        """Start what lasts. Raises ServerFailed, NurseryFailed."""
+        """Start it. Raises ServerFailed, NurseryFailed."""
         for role, name in _NAMES.items():
             self.accounts.account(role, name)
         self.server.start()
@@ -161,13 +162,13 @@ class Stage:
         self.nursery.families = {}
 
     async def clear(self) -> None:
-        """End what lasts."""
+        """Stop it."""
         if hasattr(self, "nursery"):
             await self.nursery.close()
         self.server.stop()
 
     def admit(self, machines: Iterable[str]) -> None:
-        """Let machines of these names use the server, which is restarted for new names. Raises ServerFailed."""
+        """Permit machines of these names on the server, which is restarted for new names. Raises ServerFailed."""
         if new := [name for name in machines if name not in self._machines]:
             self._machines.update(new)
             for name in new:
@@ -176,7 +177,7 @@ class Stage:
             self.server.start()
 
     def settings(self, role: Role, name: str) -> BusSettings:
-        """How a daemon reaches the bus."""
+        """The bus settings of a daemon."""
         account = self.accounts.account(role, name)
         return BusSettings(
             urls=(self.server.url,), pool=_POOL, name=account.name, user=account.user, password=account.password
@@ -193,7 +194,7 @@ class Stage:
 class ReplayPool:
     """The pool of one scenario."""
 
-    def __init__(self, stage: Stage, scenario: Scenario, start: float) -> None:
+    def __init__(self, stage: ReplayEnvironment, scenario: Scenario, start: float) -> None:
         self.stage = stage
         self.scenario = scenario
         self.start = start
@@ -208,9 +209,9 @@ class ReplayPool:
         self.nodes: dict[str, ReplayNode] = {}
         self.schedd: ReplaySchedd
         self.central: ReplayCentral
-        #: The cell of the pool; None where there is none.
+        #: The cell of the pool; None if there is none.
         self.cell: ReplayCell | None = None
-        #: Of all daemons but the machines', and of the machines by their names.
+        #: Connections of all daemons except machines, and of machines by name.
         self.buses: dict[Role, MutedBus] = {}
         self.node_buses: dict[str, MutedBus] = {}
         #: The scenario's name of a job to that of the queue.
@@ -218,16 +219,16 @@ class ReplayPool:
         #: DAG to its run, once it is submitted.
         self.flows: dict[str, ReplayFlow] = {}
         self.node_changes: list[NodeChange] = []
-        #: What the queue, the matchmaker and DAGs are configured with.
+        #: The configuration of the queue, the matchmaker and DAGs.
         self._config: Config
         #: How often a machine was silent for a while.
         self._silences = 0
-        #: A daemon comes to the bus, or leaves it.
+        #: Whether a daemon is connecting to the bus or leaving it.
         self._changing_bus = False
 
     @property
     def passed_s(self) -> float:
-        """How far it has come."""
+        """Elapsed time of the scenario, s."""
         return self.clock.now() - self.start if hasattr(self, "clock") else 0.0
 
     @property
@@ -239,8 +240,9 @@ class ReplayPool:
     async def open(
         self, loop: DrivenLoop, configured: Callable[[Path, Callable[[Path], Path]], Mapping[str, Config]]
     ) -> None:
-        """Build it up; then it is `start`, and time is driven. `configured` is given the directory of hooks, makes a
-        program there by the function beside it, and gives the configuration of each machine, and of the others by "".
+        """Set it up; then time is `start`, and simulated time runs. `configured` gets the directory of hooks and a
+        function that creates a program there, and returns the configuration of each machine, and under "" that of the
+        others.
         """
         self.stage.admit(self.homes)
         for role, name in _NAMES.items():
@@ -279,7 +281,7 @@ class ReplayPool:
             await self.begin(machine, configs[machine.name])
 
     def _programs(self) -> Path:
-        """The directory of the programs that a cell names, which run as their users."""
+        """The directory of the programs that a cell names, which run as different users."""
         self.stage.directory.chmod(0o711)
         return self.stage.directory / f"programs.{self.home.path.name}"
 
@@ -316,9 +318,9 @@ class ReplayPool:
         for node in self.nodes.values():
             await node.die()
         if hasattr(self, "schedd"):
-            await self.schedd.stop(Ending.LEAVE)
+            await self.schedd.stop(DaemonEnding.LEAVE)
         if hasattr(self, "central"):
-            await self.central.stop(Ending.LEAVE)
+            await self.central.stop(DaemonEnding.LEAVE)
         if hasattr(self, "jobs"):
             await self.jobs.close()
         for family in self.nursery.running:
@@ -332,10 +334,10 @@ class ReplayPool:
         for home in (self.home, *self.homes.values()):
             shutil.rmtree(home.path, ignore_errors=True)
 
-    # -- what is under way -----------------------------------------------------------------------------
+    # -- progress -----------------------------------------------------------------------------
 
     def let_machines_talk(self) -> None:
-        """Let machines say what they have to say, unless one of them clears up after a job."""
+        """Let machines send their messages, unless one of them is cleaning up after a job."""
         silent = any(node.clears_up for node in self.nodes.values())
         for bus in self.node_buses.values():
             if silent:
@@ -358,7 +360,7 @@ class ReplayPool:
         return next(filter(None, scripts), "") or self.nursery.under_way(self.jobs)
 
     async def _settle(self) -> None:
-        """Let everything arrive that is on its way: what was sent, and then what the server had for others."""
+        """Wait until all messages in transit have arrived: those sent to the server, and then those for others."""
         talkers = [bus for bus in self._all_buses if bus.talked()]
         if talkers:
             await asyncio.gather(*(bus.settled() for bus in talkers))
@@ -372,16 +374,16 @@ class ReplayPool:
     # -- orders ----------------------------------------------------------------------------------------
 
     def submit(self, jobs: dict[str, Job]) -> str:
-        """Hand the jobs of a cluster to the queue, by their names; why it refuses them, "" if it does not."""
+        """Submit the jobs of a cluster by name, and return why the queue refused them, "" if it did not."""
         number = self.schedd.queue.book.next_cluster
         self.ids |= {name: JobId(number, proc) for proc, name in enumerate(jobs)}
         source = Together([replace(job, ad=ad_of(job, self.jobs)) for job in jobs.values()])
         owner = next(iter(jobs.values())).owner
         self.schedd.feed(ev.Submitted(clusters=(source,), owner=owner, reply_to=""))
         if number not in self.schedd.queue.book.clusters:
-            # It was refused, and another cluster gets its number.
+            # The cluster was refused, and another gets its number.
             self.ids = {name: job for name, job in self.ids.items() if name not in jobs}
-            return self.schedd.refusal or "the queue takes no jobs now"
+            return self.schedd.refusal or "the queue does not accept jobs now"
         for name, job in jobs.items():
             past = past_of(job)
             if past is not None:
@@ -392,11 +394,11 @@ class ReplayPool:
         return ""
 
     def act(self, action: ev.Action, jobs: tuple[JobId, ...], *, reason: str = "") -> None:
-        """Have the queue do something with jobs."""
+        """Perform an action on jobs in the queue."""
         self.schedd.feed(ev.Acted(action=action, jobs=jobs, user=CLIENT, superuser=True, reply_to="", reason=reason))
 
     def place(self, name: str) -> JobStatus | None:
-        """Where a job is; None before it was submitted."""
+        """The place of a job; None before it was submitted."""
         job = self.ids.get(name)
         if job is None:
             return None
@@ -409,24 +411,31 @@ class ReplayPool:
         """
         node, now = self._node(action), self.clock.now()
         match action.order:
-            case Order.HOLD | Order.RELEASE | Order.REMOVE | Order.SUSPEND | Order.CONTINUE | Order.VACATE_JOB:
+            case (
+                ScenarioCommand.HOLD
+                | ScenarioCommand.RELEASE
+                | ScenarioCommand.REMOVE
+                | ScenarioCommand.SUSPEND
+                | ScenarioCommand.CONTINUE
+                | ScenarioCommand.VACATE_JOB
+            ):
                 self.act(_ACTIONS[action.order], (self._job(action),))
-            case Order.UPDATE:
+            case ScenarioCommand.UPDATE:
                 assert action.attributes is not None
                 self._tell(action, nev.JobUpdated(attributes=action.attributes), now)
-            case Order.CHECKPOINT:
+            case ScenarioCommand.CHECKPOINT:
                 self._tell(action, nev.CheckpointRequested(), now)
-            case Order.MATCH:
+            case ScenarioCommand.MATCH:
                 slot = self._slot(action)
                 self._tell(action, nev.MatchReceived(claim_id=slot.state.claim.id), now)
-            case Order.SHUTDOWN:
+            case ScenarioCommand.SHUTDOWN:
                 node.carry_out(node.machine.to_all(nev.ShutdownRequested(kind=_SHUTDOWNS[action.how]), now))
                 if action.how == "graceful":
                     until = self.clock.at(now + master_settings(node.config).graceful_s)
                     asyncio.get_running_loop().call_at(until, self._hurry, node)
-            case Order.VACATE:
+            case ScenarioCommand.VACATE:
                 await self._ask(node, Vacate(slot=self._slot(action).name, fast=action.how == "fast"))
-            case Order.DRAIN:
+            case ScenarioCommand.DRAIN:
                 order = DrainOrder(schedule=_SCHEDULES[action.how], reason="the scenario")
                 then = OnCompletion.RESUME if action.then == "resume" else OnCompletion.NOTHING
                 await self._ask(
@@ -435,11 +444,11 @@ class ReplayPool:
                         schedule=int(order.schedule), on_completion=int(then), start=action.start, reason=order.reason
                     ),
                 )
-            case Order.CANCEL_DRAIN:
+            case ScenarioCommand.CANCEL_DRAIN:
                 await self._ask(node, CancelDrain())
-            case Order.RESTART:
+            case ScenarioCommand.RESTART:
                 await self._restart(node)
-            case Order.RECONFIG:
+            case ScenarioCommand.RECONFIG:
                 configs = configured(action)
                 for name, each in self.nodes.items():
                     if action.machine in ("", name):
@@ -448,18 +457,18 @@ class ReplayPool:
                     self._config = configs[""]
                     await self.schedd.reconfigure(configs[""])
                     await self.central.reconfigure(configs[""])
-            case Order.DAG:
+            case ScenarioCommand.DAG:
                 self.flows[action.how] = ReplayFlow(self, self.scenario.dags[action.how], self._config)
-            case Order.REMOVE_DAG:
+            case ScenarioCommand.REMOVE_DAG:
                 self.flows[action.how].remove()
-            case Order.QMOD | Order.QCONF:
+            case ScenarioCommand.QMOD | ScenarioCommand.QCONF:
                 assert self.cell is not None, "the order was refused when the file was read"
                 await self.cell.do(action, CLIENT)
-            case Order.QUEUE:
+            case ScenarioCommand.QUEUE:
                 self.buses[Role.SCHEDD].mute(action.how == "away")
 
     def _hurry(self, node: ReplayNode) -> None:
-        """The master's time for an end in peace is over."""
+        """The master's time for a graceful shutdown is over."""
         if self.nodes[node.context.name] is node and any(slot.state.shutdown for slot in node.machine.slots):
             fast = nev.ShutdownRequested(kind=nev.ShutdownKind.FAST)
             node.carry_out(node.machine.to_all(fast, self.clock.now()))
@@ -467,21 +476,21 @@ class ReplayPool:
     def _job(self, action: ScheduledAction) -> JobId:
         """The job that an order is about. Raises LabError for one that has not been submitted."""
         if action.job not in self.ids:
-            raise LabError(f"the job {action.job} has not been submitted when {action.order} is ordered")
+            raise action.no_job()
         return self.ids[action.job]
 
     def _node(self, action: ScheduledAction) -> ReplayNode:
-        """The machine that an order is given to."""
+        """The machine to which an order is given."""
         return self.nodes[action.machine or self.scenario.machines[0].name]
 
     async def _ask(self, node: ReplayNode, request: Request[Any]) -> None:
         subject = Subjects(_POOL).ask_node(node.context.name, CLIENT)
         answer: Answer = await self.buses[Role.CLIENT].ask(subject, ask := ask_of(request))
         if not answer.ok:
-            raise LabError(f"the machine refuses to {ask.what.replace('-', ' ')}: {answer.text}")
+            raise LabError(f"the machine refused to {ask.what.replace('-', ' ')}: {answer.text}")
 
     async def _restart(self, node: ReplayNode) -> None:
-        """A machine is switched off and on: its jobs are lost, what was only in memory, too."""
+        """Switch a machine off and on: its jobs and all data in memory are lost."""
         config, name = node.config, node.context.name
         await node.die()
         self._changing_bus = True
@@ -498,7 +507,7 @@ class ReplayPool:
         node.carry_out(node.machine.host.receive(self._slot(action), event, now))
 
     def _slot(self, action: ScheduledAction) -> NodeSlot:
-        for slot in self._node(action).machine.slots:
-            if str(slot.plan.id).removeprefix("slot") == action.slot:
-                return slot
-        raise LabError(f"there is no slot {action.slot} when {action.order} is ordered")
+        slots = {str(slot.plan.id).removeprefix("slot"): slot for slot in self._node(action).machine.slots}
+        if action.slot not in slots:
+            raise action.no_slot(slots)
+        return slots[action.slot]

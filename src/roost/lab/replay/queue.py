@@ -1,12 +1,13 @@
-"""The queue of a replay: the daemon as it is, with a note of what each of its jobs does."""
+"""The queue of a replay: the real daemon, with a record of what each of its jobs does."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from roost.runtime.queue.daemon import ScheddDaemon
+from roost.runtime.queue.demands import OFFER_GAP_S, Demands
 from roost.runtime.queue.log_files import Appended
 from roost.schedd import effects as ef
 from roost.schedd import events as ev
@@ -23,16 +24,32 @@ if TYPE_CHECKING:
     from roost.lab.replay.pool import ReplayPool
 
 
+#: Less than anything else takes, s: time advances only when the queue has all news of an instant.
+_INSTANT_S: Final = 1e-6
+
+
+class _ReplayDemands(Demands):
+    """Requests to the matchmaker, sent once the queue has all news of an instant.
+
+    The order of several machines' news within an instant depends on the system on which the replay runs.
+    """
+
+    def soon(self, gap_s: float = OFFER_GAP_S) -> None:
+        """Notify the matchmaker `gap_s` seconds after the last notification."""
+        asyncio.get_running_loop().call_later(_INSTANT_S, super().soon, gap_s)
+
+
 class ReplaySchedd(ScheddDaemon):
-    """The queue, which is asked after each step what its jobs do."""
+    """The queue, whose jobs are checked after each step."""
 
     def __init__(self, pool: ReplayPool, *args: Any) -> None:
         self._pool = pool
         self._status: dict[JobId, JobStatus] = {}
-        #: Why it refused what it was asked for last; "" if it did not.
+        #: Why it refused the last request; "" if it did not.
         self.refusal = ""
         super().__init__(*args)
-        # Event logs of whichever owner are written by who replays them.
+        self.demands = _ReplayDemands(self)
+        # Event logs of all owners are written by the user of the replay.
         self.deputies.are_needed = False
 
     async def _ticks(self) -> None:
@@ -40,7 +57,7 @@ class ReplaySchedd(ScheddDaemon):
         await super()._ticks()
 
     def feed(self, event: ev.Event) -> None:
-        """Something has happened."""
+        """Process an event."""
         before = self._fed
         self.refusal = ""
         super().feed(event)
@@ -74,5 +91,5 @@ class Together(Source):
         super().__init__(jobs, logs=True)
 
     def to_data(self) -> Any:
-        """As plans are kept."""
+        """The data in which plans are stored."""
         return ClusterPlan(common=self.common, batches=()).to_data()

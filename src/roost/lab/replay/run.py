@@ -1,4 +1,4 @@
-"""One scenario on real daemons: what happens in it happens to them at its instants, and transitions are noted."""
+"""One scenario on real daemons: its actions happen to them at their instants, and transitions are recorded."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from roost.lab.node_changes import NodeChange
 from roost.lab.policy_check import refuse_unreadable
 from roost.lab.replay.driven_loop import DrivenLoop, Stuck
 from roost.lab.replay.leftovers import RunDirectory, memory
-from roost.lab.replay.pool import CLIENT, ReplayPool, Stage
+from roost.lab.replay.pool import CLIENT, ReplayEnvironment, ReplayPool
 from roost.lab.scenario.described import configured
 from roost.lab.scenario.values import Scenario, ScheduledAction
 from roost.model.starter import HookPoint
@@ -34,12 +34,14 @@ from roost.startd.work import Taken
 
 T = TypeVar("T")
 
-#: How long taking down what is stuck or interrupted may take, s.
+#: Time limit for teardown of a stuck or interrupted run, s.
 END_S: Final = 10.0
 
-#: Hooks of the scenario's policy that replays put their own programs in place of.
+#: Hooks of the scenario's policy that replays replace by their own programs.
 _HOOKS: Final = {"FETCH_WORK": "fetch", "REPLY_FETCH": "reply", "EVICT_CLAIM": "reply"}
-#: The backfill client of a replay does nothing for long.
+#: Jobs are stand-ins, which no wrapper starts.
+_NO_WRAPPER: Final = ("USER_JOB_WRAPPER", "")
+#: The backfill client of a replay only sleeps.
 _CLIENT: Final = [
     ("BOINC_Executable", "/bin/sleep"),
     ("BOINC_Arguments", "1000000"),
@@ -50,7 +52,7 @@ _CLIENT: Final = [
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replay:
-    """What a scenario came to."""
+    """The result of a scenario."""
 
     scenario: Scenario
     start: float
@@ -58,9 +60,9 @@ class Replay:
     taken: tuple[tuple[str, Taken], ...]
     #: What each job did as its queue saw it, in the order of time.
     jobs: tuple[JobChange, ...] = ()
-    #: What DAGs and their nodes did, in the order of time.
+    #: Changes of DAGs and their nodes, in the order of time.
     nodes: tuple[NodeChange, ...] = ()
-    #: What daemons told of mistakes of their own.
+    #: Internal errors that daemons reported.
     mistakes: tuple[str, ...] = ()
 
 
@@ -84,13 +86,13 @@ class _Mistakes(logging.Handler):
         self.found: list[str] = []
 
     def emit(self, record: logging.LogRecord) -> None:
-        """A daemon has something to tell."""
+        """Record a log line of a daemon."""
         if record.exc_info and record.exc_info[1] is not None:
             self.found.append(f"{record.name}: {record.getMessage()}: {record.exc_info[1]!r}")
 
 
 class Replays:
-    """Replays scenarios, one after another, on one stage."""
+    """Replays scenarios one after another in one environment."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
@@ -100,13 +102,13 @@ class Replays:
         self._mistakes = _Mistakes()
         self._log = logging.getLogger("roost")
         self._talked = self._log.propagate
-        # What daemons warn of is the scenario's doing.
+        # Warnings of daemons are caused by the scenario.
         self._log.propagate = bool(os.environ.get("ROOST_LOG_LEVEL"))
         self._log.addHandler(self._mistakes)
         self._loop = DrivenLoop()
-        #: How far the present scenario has come, s.
+        #: Elapsed time of the current scenario, s.
         self._passed_s: Callable[[], float] = lambda: 0.0
-        self._stage = Stage(self._own.path, (self._memory or self._own).path)
+        self._stage = ReplayEnvironment(self._own.path, (self._memory or self._own).path)
         try:
             self._run(self._stage.build())
         except BaseException:
@@ -120,8 +122,8 @@ class Replays:
         self.close()
 
     def close(self) -> None:
-        """Leave nothing."""
-        # No one is left to report to about work that ends in the middle.
+        """Stop and remove everything."""
+        # Nothing needs reports about work that is cut short.
         self._loop.set_exception_handler(lambda *_: None)
         try:
             with self._loop.held():
@@ -139,9 +141,9 @@ class Replays:
         return self._loop.run_until_complete(work)
 
     def replay(self, scenario: Scenario, limit_s: float = math.inf) -> Replay:
-        """Run a scenario. Raises LabError for one that makes no machine, Stuck if it does not come to its end in time.
+        """Run a scenario. Raises LabError for one without a machine, Stuck if it does not end in time.
 
-        After Stuck it is unknown what is left: then there is nothing to do but to close.
+        After Stuck the state is unknown: the caller can only close.
         """
         self._mistakes.found.clear()
         work = self._loop.create_task(self._replayed(scenario))
@@ -159,7 +161,7 @@ class Replays:
             self._loop.until = None
 
     def _abandon(self, work: asyncio.Task[Replay]) -> None:
-        """Take down what was left in the middle, as far as that is possible."""
+        """Tear down interrupted work, as far as possible."""
         self._loop.until = None
         if not work.done():
             work.cancel()
@@ -197,7 +199,7 @@ class Replays:
 def _script(
     scenario: Scenario, pool: ReplayPool, settings: _Settings
 ) -> Iterator[tuple[float, Callable[[], Awaitable[None]]]]:
-    """What happens, in the order of time."""
+    """The actions, in the order of time."""
     found: list[tuple[float, Callable[[], Awaitable[None]]]] = []
     clusters: list[tuple[float, dict[str, Job]]] = []
     for job, each in zip(scenario.submitted(pool.start), scenario.jobs, strict=True):
@@ -228,16 +230,16 @@ class _Settings:
     def __init__(self, scenario: Scenario, host: Host) -> None:
         self._scenario = scenario
         self._host = host
-        #: Machine to what is set for it by now; "" is the queue and the matchmaker.
+        #: Machine to its current settings; "" is the queue and the matchmaker.
         self._settings = {each.name: (*scenario.settings, *each.settings) for each in scenario.machines}
         self._settings[""] = scenario.settings
 
     def of_pool(self) -> Config:
-        """What the queue and the matchmaker read."""
+        """The configuration of the queue and the matchmaker."""
         return self._config("")
 
     def first(self, hooks: Path, script: Callable[[Path], Path]) -> dict[str, Config]:
-        """The configurations at the beginning; `script` makes the programs around jobs."""
+        """The initial configurations; `script` creates the programs around jobs."""
         self._set(
             Setting("NEGOTIATOR_INTERVAL", f"{self._scenario.cycle_s:g}"),
             Setting("QUEUE_SUPER_USERS", f"{CLIENT}, root"),
@@ -248,12 +250,14 @@ class _Settings:
             more += [(name, str(script(hooks / name))) for name in _scripts(config)]
             if wants_backfill(config):
                 more += _CLIENT if can_switch_user() else _CLIENT[:-1]
+            more.append(_NO_WRAPPER)
             self._settings[machine] += tuple(Setting(*each) for each in more)
         return self._configs()
 
     def changed(self, action: ScheduledAction) -> dict[str, Config]:
         """The configurations after an order."""
-        self._set(*action.settings, machine=action.machine)
+        settings = [each for each in action.settings if each.name.upper() != _NO_WRAPPER[0]]
+        self._set(*settings, machine=action.machine)
         return self._configs()
 
     def _set(self, *settings: Setting, machine: str = "") -> None:

@@ -1,7 +1,7 @@
-"""The program of a job in a replay: it does nothing, tells which signals it gets, and ends as it is told.
+"""The program of a job in a replay: it does nothing, reports the signals that it gets, and ends when told.
 
-It is run by itself, ``python -I -S stand_in.py SOCKET NAME``, and imports nothing of Roost. Lines on its socket: it
-says ``begun PID NAME``, ``signal N``, ``here N``; it hears ``where N``, ``exit CODE``, ``die SIGNAL``.
+It runs by itself, ``python -I -S stand_in.py SOCKET NAME``, and imports nothing of Roost. Lines on its socket: it sends
+``begun PID NAME``, ``signal N``, ``here N``; it receives ``where N``, ``exit CODE``, ``die SIGNAL``.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""A scenario in both worlds: simulated, and on real daemons; what it came to, and where the two differ."""
+"""A scenario in both worlds: simulated, and on real daemons; the result, and the differences."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from roost.runtime.bus.server import ServerFailed
 from roost.runtime.processes.nursery import NurseryFailed
 from roost.startd.timers import IDLE_LOOK_S
 
-#: A real matchmaker knows of a slot what its machine told last: it is to be told as often as the machine looks.
+#: A real matchmaker knows only a machine's last update, so updates are sent at every poll.
 _ALIKE: Final = (Setting("UPDATE_INTERVAL", str(IDLE_LOOK_S)),)
 
 
@@ -49,13 +49,13 @@ class BothWorlds:
         self.close()
 
     def close(self) -> None:
-        """Leave nothing."""
+        """Stop and remove everything."""
         replays, self._replays = self._replays, None
         if replays is not None:
             replays.close()
 
     def run(self, scenario: Scenario, width: int = 100) -> Outcome:
-        """What a scenario came to. Raises LabError, NoReplay."""
+        """The outcome of a scenario. Raises LabError, NoReplay."""
         begun = time.monotonic()
         scenario = replace(scenario, settings=(*scenario.settings, *_ALIKE))
         coverage = Coverage()
@@ -65,10 +65,10 @@ class BothWorlds:
         try:
             found = self._begin().replay(scenario, self._limit_s - (time.monotonic() - begun))
         except Stuck as stuck:
-            # What these daemons would go on with is unknown.
+            # The state of these daemons is unknown.
             self.close()
             after = shown(round(time.monotonic() - begun))
-            problem = f"the real daemons did not reach its end after {after}: {stuck}"
+            problem = f"the real daemons did not reach the end of the scenario after {after}: {stuck}"
             return Outcome(verdict=seen.verdict, coverage=coverage, problem=problem)
         return Outcome(
             verdict=seen.verdict,
@@ -82,5 +82,5 @@ class BothWorlds:
         )
 
     def replay(self, scenario: Scenario) -> Replay:
-        """The scenario on real daemons alone. Raises LabError, NoReplay, Stuck."""
+        """The scenario on real daemons only. Raises LabError, NoReplay, Stuck."""
         return self._begin().replay(scenario, self._limit_s)

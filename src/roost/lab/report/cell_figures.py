@@ -1,4 +1,4 @@
-"""What a simulation of a cell amounts to by queue, user and project, made from its records alone."""
+"""Results of a simulation of a cell by queue, user and project, computed from its records alone."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any, Final
 from roost.base.records import dataclass, field
 from roost.sim.record import Record
 
-#: What figures are told apart by, as in the summary.
+#: Groupings of figures, as in the summary.
 GROUPS: Final = ("queues", "users", "projects")
-#: Figures of each, as in the summary, with what they are called.
+#: Figures of each group, as in the summary, with their labels.
 COLUMNS: Final[Mapping[str, str]] = {
     "started": "jobs started",
     "completed": "completed",
@@ -49,7 +49,7 @@ class CellFigures:
         self._sums: dict[str, dict[str, _Sums]] = {group: {} for group in GROUPS}
 
     def take(self, record: Record) -> None:
-        """A record more."""
+        """Add a record."""
         match record["what"]:
             case "submit":
                 self._submitted[record["job"]] = record["t"], record["owner"]
@@ -78,7 +78,7 @@ class CellFigures:
 
 
 def cell_lines(summary: Mapping[str, Any]) -> Iterator[str]:
-    """The figures of a cell for people; none without a cell."""
+    """The figures of a cell as text; none without a cell."""
     for group, rows in summary.get("cell", {}).items():
         if rows and (group != "projects" or set(rows) != {_NONE}):
             width = max(len(group), *map(len, rows))

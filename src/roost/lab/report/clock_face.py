@@ -1,7 +1,7 @@
-"""Marks of time for pictures: midnights with the names of days, hours and minutes where there is room, weeks where not.
+"""Time axis marks for pictures: midnights with the names of days, hours and minutes if there is room, weeks if not.
 
-Each mark with a label stands apart from the next; between them there are marks without, where they tell something: days
-within weeks.
+Marks with labels are spaced so that labels do not overlap; minor marks between them show, for example, days within
+weeks.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ _STEPS: Final = (
     1, 5, 10, 30, 60, 120, 300, 600, 900, 1_800, _HOUR_S, 3 * _HOUR_S, 6 * _HOUR_S, 12 * _HOUR_S, _DAY_S,
     _WEEK_S, 4 * _WEEK_S, 13 * _WEEK_S, 26 * _WEEK_S, 52 * _WEEK_S,
 )  # fmt: skip
-#: Marks with a label in a picture at most, but for the one at the end.
+#: Most marks with a label in a picture, except the one at the end.
 MARKS_MAX: Final = 15
-#: Marks without a label at most.
+#: Most marks without a label.
 MINOR_MAX: Final = 120
 
 
@@ -43,7 +43,7 @@ def clock(at_s: float) -> str:
 
 
 def ticks(end_s: float) -> list[Tick]:
-    """The marks of a run of so many seconds."""
+    """The marks for a run of `end_s` seconds."""
     step = next((each for each in _STEPS if end_s / each <= MARKS_MAX), _STEPS[-1])
     inner = _DAY_S if step >= _WEEK_S else step
     if end_s / inner > MINOR_MAX:

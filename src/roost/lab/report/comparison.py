@@ -1,64 +1,69 @@
-"""A comparison of two policies as text for people and as data for programs."""
+"""A comparison of two policies as text and as data."""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
 from roost.base.records import replace
-from roost.lab.compare import Comparison, Difference
+from roost.lab.compare import Comparison, FigureDifference
 from roost.lab.report.cell_figures import COLUMNS
 from roost.lab.report.figures import number
 
 #: Why a request got nothing, by the matchmaker's cause, in words.
 _CAUSES: Final = {
-    "job-requirements": "the job does not want the slots",
-    "slot-requirements": "the slots do not want the job",
+    "job-requirements": "the slots are rejected by the job",
+    "slot-requirements": "the job is rejected by the slots",
     "pool-policy-resource": "NEGOTIATOR_PE_RESOURCE_EXPR forbids it",
     "pool-policy-job": "NEGOTIATOR_PE_JOB_EXPR forbids it",
     "pool-policy-discarded": "the pool's policy discards the job",
     "pool-policy": "the pool's policy discards the slots",
     "constraint": "the slots take no part in matching (NEGOTIATOR_SLOT_CONSTRAINT)",
     "job-constraint": "the job takes no part in matching (NEGOTIATOR_JOB_CONSTRAINT)",
-    "no-claim-offered": "the slots are not on offer: given away just now, or shut",
+    "no-claim-offered": "the slots are not offered: just assigned, or closed",
     "claimed": "the slots are in use, and nothing is preempted",
+    "taken": "the slots went to other requests of the same cycle",
     "retirement-time": "the slots are in use, with retirement time left",
-    "occupied": "the slots are in use, and keep their jobs",
+    "occupied": "the slots are in use and keep their jobs",
     "preemption-requirements": "PREEMPTION_REQUIREMENTS forbids it",
-    "priority": "the slots are in use by users whose priority is as good",
-    "submitter-limit": "the user has its share",
-    "queue-limit": "the queue asks for no more slots (MAX_JOBS_RUNNING, JOB_START_COUNT)",
-    "ceiling": "the user has as much as it may have at most",
+    "priority": "the slots are in use by users whose priority is at least as good",
+    "submitter-limit": "the user has reached its share",
+    "queue-limit": "the queue does not ask for more slots (MAX_JOBS_RUNNING, JOB_START_COUNT)",
+    "ceiling": "the user has reached its ceiling",
     "concurrency-limit": "a concurrency limit is reached",
 }
 
 
 def comparison_text(found: Comparison, examples: int = 10) -> str:
-    """The comparison for people, with so many kinds of changed decisions explained."""
+    """The comparison as text, with `examples` kinds of changed decisions explained."""
     seeds = f"seed {found.seeds[0]}" if len(found.seeds) == 1 else f"seeds {found.seeds[0]} to {found.seeds[-1]}"
     lines = [f"old  {found.old}", f"new  {found.new}", f"{seeds}, {found.slots:,} slot histories"]
     lines += [*(f"note: {note}" for note in found.notes), ""]
     lines.append(f"{'':<26}{'old':>12}{'new':>12}{'change':>12}   95 % of means")
     lines += [_difference_line(each) for each in found.differences]
     if found.cell:
-        lines += ["", "By queue, user and project, means of all seeds:", ""]
+        lines += ["", "By queue, user and project, averaged over all seeds:", ""]
         lines += [
             f"{f'{group[:-1]} {name}: {COLUMNS[figure]}':<38}{old:>12,.1f}{new:>12,.1f}{new - old:>+12,.1f}"
             for group, name, figure, old, new in found.cell
         ]
     if len(found.seeds) == 1:
-        lines += ["", "One seed says nothing of chance: give --seeds 2 or more for intervals."]
+        lines += ["", "One seed does not show random variation; use --seeds 2 or more to get intervals."]
     elif found.alike:
         lines += [
             "",
-            "All seeds give the same figures: hardly anything in these runs depends on chance. There are no intervals.",
+            "All seeds give the same figures: almost nothing in these runs depends on chance. There are no intervals.",
         ]
     changed = [each for each in found.refusals if each[1] != each[2]]
     if changed:
-        lines += ["", "Why requests got nothing or no more, in all cycles; a request may have several causes:", ""]
-        lines += [f"{old:>12,}{new:>12,}   {_in_words(cause)}" for cause, old, new in changed]
+        lines += [
+            "",
+            "Why requests got no slot or no further slot, over all cycles; a request may have several causes:",
+            "",
+        ]
+        lines += [f"{old:>12,}{new:>12,}   {cause_in_words(cause)}" for cause, old, new in changed]
     if not found.partings:
         return "\n".join([*lines, "", "No decision changed."])
-    lines += ["", "Decisions that changed, where a slot's two histories first part ways:"]
+    lines += ["", "Changed decisions, at the first point where a slot's two histories diverge:"]
     for parting in found.partings[:examples]:
         lines += ["", f"{parting.count:>6} x  old {parting.old}", f"{'':>9}new {parting.new}"]
         lines += [f"{'':>9}{line}".rstrip() for line in parting.example.splitlines()]
@@ -69,12 +74,13 @@ def comparison_text(found: Comparison, examples: int = 10) -> str:
     return "\n".join(lines)
 
 
-def _in_words(cause: str) -> str:
+def cause_in_words(cause: str) -> str:
+    """A cause for which a request got nothing."""
     kind, _, name = cause.partition(":")
     return _CAUSES.get(kind, kind) + (f" ({name})" if name else "")
 
 
-def _difference_line(each: Difference) -> str:
+def _difference_line(each: FigureDifference) -> str:
     name = each.figure.meaning + (f" ({each.figure.unit})" if each.figure.unit else "")
     # Means of counts are not whole numbers.
     figure = replace(each.figure, digits=max(1, each.figure.digits))
@@ -87,7 +93,7 @@ def _difference_line(each: Difference) -> str:
 
 
 def comparison_data(found: Comparison) -> dict[str, Any]:
-    """The comparison for programs."""
+    """The comparison as data."""
     return {
         "version": 1,
         "old": found.old,

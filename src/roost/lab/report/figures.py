@@ -1,4 +1,4 @@
-"""The figures of a run in words: name, unit, and whether more is better. Everything that prints figures asks here."""
+"""The figures of a run: name, unit, and whether more is better. All code that prints figures uses this module."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Figure:
     meaning: str
     #: "h", "min", "%", or "" for a number.
     unit: str = ""
-    #: Whether more is better; None where neither is.
+    #: Whether more is better; None if neither is.
     more: bool | None = None
     digits: int = 2
     #: Whether `compare` shows it.
@@ -27,10 +27,10 @@ class Figure:
 FIGURES: Final = (
     Figure(name="jobs_started", meaning="jobs started", digits=0, compared=False),
     Figure(name="jobs_completed", meaning="jobs completed", more=True, digits=0),
-    Figure(name="goodput_h", meaning="goodput: time that counts", unit="h", more=True, digits=1),
-    Figure(name="badput_h", meaning="badput: time thrown away", unit="h", more=False, digits=1),
+    Figure(name="goodput_h", meaning="goodput: useful time", unit="h", more=True, digits=1),
+    Figure(name="badput_h", meaning="badput: lost time", unit="h", more=False, digits=1),
     Figure(name="goodput_share", meaning="goodput share", unit="%", more=True, digits=1),
-    Figure(name="open_h", meaning="runs open at the end", unit="h", digits=1, compared=False),
+    Figure(name="open_h", meaning="unfinished runs at the end", unit="h", digits=1, compared=False),
     Figure(name="utilisation", meaning="utilisation of cores", unit="%", digits=1),
     Figure(name="wait_min_mean", meaning="wait, mean", unit="min", more=False, digits=1),
     Figure(name="wait_min_median", meaning="wait, median", unit="min", more=False, digits=1),
@@ -44,7 +44,7 @@ FIGURES: Final = (
     Figure(name="suspended_h", meaning="time suspended", unit="h", digits=1),
     Figure(name="owner_interference_s", meaning="owners shared machines", unit="min", more=False, digits=1),
 )
-#: Figures that are shown in another unit than they are kept in.
+#: Figures displayed in a unit other than the one they are stored in.
 _SCALES: Final = {"owner_interference_s": 1 / 60}
 
 
@@ -55,7 +55,7 @@ def value_of(figure: Figure, summary: Mapping[str, Any]) -> float:
 
 
 def is_known(name: str, summary: Mapping[str, Any]) -> bool:
-    """Whether anything happened that a figure could be about: there is no mean wait where no job was started."""
+    """Whether a figure is defined: there is no mean wait if no job was started."""
     if name == "goodput_share":
         return bool(summary["goodput_h"] + summary["badput_h"])
     if name.startswith("wait_"):
@@ -64,7 +64,7 @@ def is_known(name: str, summary: Mapping[str, Any]) -> bool:
 
 
 def in_words(name: str, summary: Mapping[str, Any]) -> str:
-    """A figure with its unit, in as many digits as tell something; a dash where there is none."""
+    """A figure with its unit, in significant digits; a dash if it is undefined."""
     if not is_known(name, summary):
         return "–"
     value = summary[name]
@@ -80,8 +80,8 @@ def in_words(name: str, summary: Mapping[str, Any]) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A duration in the unit that suits it."""
-    # No line is broken between a number and its unit.
+    """A duration in a suitable unit."""
+    # Non-breaking spaces keep a number and its unit together.
     if seconds < 600:
         return f"{seconds:,.0f}\u00a0s"
     if seconds < 7_200:
@@ -95,7 +95,7 @@ def number(value: float, figure: Figure, sign: str = "") -> str:
 
 
 def summary_lines(summary: Mapping[str, Any]) -> Iterator[str]:
-    """A summary for people."""
+    """A summary as text."""
     yield f"{'slots':<26}{summary['slots']:>12,}"
     yield f"{'days':<26}{summary['days']:>12g}"
     yield f"{'jobs submitted':<26}{summary['jobs_submitted']:>12,}"
@@ -104,4 +104,4 @@ def summary_lines(summary: Mapping[str, Any]) -> Iterator[str]:
         value = f"{number(value_of(figure, summary), figure):>12} {figure.unit}" if known else f"{'–':>12}"
         yield f"{figure.meaning:<26}{value}".rstrip()
     for cause, hours in sorted(summary["badput_h_by_cause"].items(), key=lambda item: -item[1]):
-        yield f"  thrown away {hours:,.1f} h, {summary['evictions_by_cause'].get(cause, 0):,} times: {cause}"
+        yield f"  lost {hours:,.1f} h, {summary['evictions_by_cause'].get(cause, 0):,} times: {cause}"

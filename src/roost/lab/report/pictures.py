@@ -1,4 +1,4 @@
-"""The pictures of a simulation as PNG files. They take matplotlib (the extra ``lab``); without it there are none."""
+"""The pictures of a simulation as PNG files. They require matplotlib (the extra ``lab``)."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ _STYLE: Final = {
 }
 #: Height of a slot's row, inches.
 _ROW_INCHES: Final = 0.19
-#: Height of what stands above the pictures, inches.
+#: Height of the header above the pictures, inches.
 _HEAD_INCHES: Final = 0.72
 
 
 def can_draw() -> bool:
-    """Whether matplotlib is there."""
+    """Whether matplotlib is installed."""
     return find_spec("matplotlib") is not None
 
 
@@ -62,7 +62,7 @@ def draw(
 
 
 def _head(figure: Any, heading: str) -> None:
-    """Title and facts above everything, in a strip of their own."""
+    """Draw title and facts in a strip at the top."""
     title, _, rest = heading.partition("   ")
     height = figure.get_figheight()
     figure.get_layout_engine().set(rect=(0.008, 0.0, 0.984, 1 - _HEAD_INCHES / height))
@@ -112,13 +112,13 @@ def _shares(axes: Any, timelines: Timelines) -> None:
         colors=[COLOURS[pair] for pair in pairs], labels=pairs, linewidth=0, step="post",
     )  # fmt: skip
     axes.set(ylim=(0, 100), ylabel="% of cores", title="Cores by the state of their slot")
-    axes.plot([], [], color=OWNER_PRESENT, linewidth=2, label="keys are pressed")
+    axes.plot([], [], color=OWNER_PRESENT, linewidth=2, label="keyboard in use")
     axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.02), frameon=False, fontsize=8)
 
 
 def _waiting(axes: Any, timelines: Timelines) -> None:
     axes.stairs(timelines.waiting(), _edges(timelines), fill=True, color=WAITING)
-    axes.set(ylim=(0, None), ylabel="jobs", title="Jobs that wait")
+    axes.set(ylim=(0, None), ylabel="jobs", title="Waiting jobs")
 
 
 def _raster(axes: Any, timelines: Timelines, rows: Sequence[bytes], days: float) -> None:
@@ -154,7 +154,7 @@ def _gantt(axes: Any, timelines: Timelines, presence: Mapping[str, Sequence[tupl
 
 def _metrics(pyplot: Any, heading: str, summary: Mapping[str, Any]) -> Any:
     causes = dict(sorted(summary["badput_h_by_cause"].items(), key=lambda item: -item[1])[:8])
-    names = ["goodput", *(f"lost: {_wrapped(cause)}" for cause in causes), "open at the end", "suspended"]
+    names = ["goodput", *(f"lost: {_wrapped(cause)}" for cause in causes), "unfinished at the end", "suspended"]
     hours = [summary["goodput_h"], *causes.values(), summary["open_h"], summary["suspended_h"]]
     figure, (left, right) = pyplot.subplots(
         1, 2, figsize=(13, 1.9 + max(2.9, 0.48 * len(names))), width_ratios=(1.1, 1), layout="constrained"
@@ -167,7 +167,7 @@ def _metrics(pyplot: Any, heading: str, summary: Mapping[str, Any]) -> Any:
     left.set_xlim(0, (max(hours) or 1) * 1.2)
     left.xaxis.set_major_formatter("{x:,.10g}")
     left.bar_label(bars, [duration(each * 3600) for each in hours], padding=4)
-    left.set(title="Where the hours of slots went", xlabel="hours")
+    left.set(title="How slot hours were spent", xlabel="hours")
     left.tick_params(axis="y", length=0)
     _figures(right, summary)
     return figure
@@ -188,13 +188,13 @@ def _figures(axes: Any, summary: Mapping[str, Any]) -> None:
     figures = (
         ("jobs completed", f"{summary['jobs_completed']:,} of {summary['jobs_submitted']:,}"),
         ("utilisation of cores", in_words("utilisation", summary)),
-        ("time of ended runs that counts", in_words("goodput_share", summary)),
+        ("useful share of finished runs' time", in_words("goodput_share", summary)),
         ("median wait", in_words("wait_min_median", summary)),
-        ("95 % waited at most", in_words("wait_min_95", summary)),
+        ("95th percentile of wait", in_words("wait_min_95", summary)),
         ("median slowdown", in_words("slowdown_median", summary)),
-        ("95 % slowed down at most by", in_words("slowdown_95", summary)),
+        ("95th percentile of slowdown", in_words("slowdown_95", summary)),
         ("evictions per job", f"{summary['evictions_per_job']:,.2f}"),
-        ("owners shared their machine for", in_words("owner_interference_s", summary)),
+        ("owners shared their machines for", in_words("owner_interference_s", summary)),
     )
     for place, (name, text) in enumerate(figures):
         y = 0.96 - place * 0.115

@@ -1,6 +1,7 @@
-"""A picture of many rows of coloured cells as a PNG file, written without any library: one byte a cell, and a palette.
+"""A picture of many rows of coloured cells as a PNG file, written without any library: one byte per cell, and a
+palette.
 
-So a report can show a thousand slots over a week in some kilobytes, wherever matplotlib is missing.
+So a report can show a thousand slots over a week in a few kilobytes, even without matplotlib.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ _SIGNATURE: Final = b"\x89PNG\r\n\x1a\n"
 def png(rows: Sequence[bytes], colours: Sequence[str], clear: int | None = None) -> bytes:
     """The file of a picture. Each byte of a row is an index into `colours`, which are texts such as ``#2a9d73``.
 
-    `clear` is the index of the colour through which what is behind the picture is seen.
+    `clear` is the index of the transparent colour.
     """
     assert rows, "a picture has a row"
     assert len({len(row) for row in rows}) == 1, "rows are of one length"

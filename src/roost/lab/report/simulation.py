@@ -1,8 +1,8 @@
 """The report of a simulation as one HTML file that needs nothing else: figures, the pool over time, slot timelines.
 
-The page is ``simulation.html``, a template that escapes what is put into it; this module computes what it shows.
-Pictures are inline SVG; what a span is and why it began is its title, which browsers show under the pointer. Many
-slots are shown as one small picture (`raster`) with a row for each.
+The page is ``simulation.html``, a template that escapes inserted values; this module computes what it shows. Pictures
+are inline SVG; the title of a span, which browsers show as a tooltip, says what it is and why it began. Many slots are
+shown as one small picture (`raster`) with a row for each.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _WIDTH: Final = 1120
 _LEFT: Final = 52
 _LEFT_OF_SLOTS: Final = 130
 _ROW: Final = 16
-#: What most of a pool is: in the dark it must not shine.
+#: The pair of most slots in a pool: it must not glare in the dark theme.
 _FREE: Final = "Unclaimed/Idle"
 _FILLS: Final = COLOURS | {_FREE: "var(--free)"}
 
@@ -57,7 +57,7 @@ class _Chart(NamedTuple):
 
 
 class _Mark(NamedTuple):
-    """A mark of time; one without room for its label has "" for it."""
+    """A mark of time; its label is "" if there is no room for it."""
 
     x: str
     opacity: str
@@ -66,7 +66,7 @@ class _Mark(NamedTuple):
 
 
 class _AllSlots(NamedTuple):
-    """A row for each slot."""
+    """One row for each slot."""
 
     what: str
     height: int
@@ -93,7 +93,7 @@ class _Row(NamedTuple):
 
 
 class _Cause(NamedTuple):
-    """Why work was thrown away; `share` is that of the largest cause."""
+    """Why work was lost; `share` is relative to the largest cause."""
 
     cause: str
     evictions: int
@@ -144,15 +144,15 @@ def _cards(summary: Mapping[str, Any]) -> Sequence[tuple[str, str]]:
 
     return (
         (f"{summary['jobs_completed']:,}", f"jobs completed of {summary['jobs_submitted']:,}"),
-        (say("goodput_h"), "goodput: time that counts"),
-        (say("badput_h"), "badput: time thrown away"),
-        (say("goodput_share"), "of the time that ended runs took counts"),
+        (say("goodput_h"), "goodput: useful time"),
+        (say("badput_h"), "badput: lost time"),
+        (say("goodput_share"), "of finished runs' time was useful"),
         (say("utilisation"), "utilisation of all cores"),
         (say("wait_min_median"), f"median wait; 95 % within {say('wait_min_95')}"),
         (say("slowdown_median"), f"median slowdown; 95 % within {say('slowdown_95')}"),
         (f"{summary['evictions_per_job']:,.2f}", f"evictions per job; {summary['evictions']:,} in all"),
         (f"{summary['suspensions']:,}", f"suspensions, {say('suspended_h')} in all"),
-        (say("owner_interference_s"), "owners shared their machine with a job"),
+        (say("owner_interference_s"), "owners shared their machines with a job"),
     )
 
 
@@ -194,14 +194,14 @@ def _waiting(timelines: Timelines) -> _Chart:
     waiting = timelines.waiting()
     most = max([1.0, *waiting])
     if most >= 4:
-        # Its half is a whole number, too.
+        # So that half of it is a whole number, too.
         most = 2.0 * ceil(most / 2)
     corners = [f"{_LEFT},{height}", *_steps([each / most for each in waiting], height), f"{_WIDTH},{height}"]
     levels = [
         _level(height * (1 - value / most), f"{value:,.0f}" if most >= 4 else f"{value:.1f}", height)
         for value in (0.0, most / 2, most)
     ]
-    return _Chart(height, [_Area(" ".join(corners), WAITING, "jobs that wait")], levels)
+    return _Chart(height, [_Area(" ".join(corners), WAITING, "waiting jobs")], levels)
 
 
 def _marks(timelines: Timelines, left: float) -> Iterator[_Mark]:
@@ -217,7 +217,7 @@ def _opacity(tick: Tick) -> str:
 
 
 def _all_slots(timelines: Timelines) -> _AllSlots | None:
-    """A row for each slot, where there are more than are shown one by one."""
+    """A row for each slot, if there are more than are shown individually."""
     rows = timelines.rows()
     if len(timelines.slots) == len(timelines.sample):
         return None

@@ -1,9 +1,9 @@
-"""Which slot was in which state when, and how many jobs waited: gathered from records, for pictures.
+"""The states of slots over time, and how many jobs waited: collected from records, for pictures.
 
-`Timelines` keeps every stay of a sample of slots, evenly spread over the pool; and of up to `ROWS_MAX` slots, and of
-the whole pool, the core seconds spent in each pair within each interval. A slot counts with its cores: a partitionable
-one with those that its dynamic slots have left it, so that a pool of large machines is shown as it is used. Memory
-grows with the number of slots only by some bytes a slot and interval.
+`Timelines` keeps every stay of a sample of slots, evenly spread over the pool; and for up to `ROWS_MAX` slots, and for
+the whole pool, the core seconds spent in each pair within each interval. A slot is weighted by its cores, a
+partitionable one by its free cores, so that a pool of large machines is shown by actual use. Memory grows with the
+number of slots only by a few bytes per slot and interval.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from roost.base.records import dataclass, field
 from roost.lab.report.palette import COLOURS
 from roost.sim.record import Record
 
-#: Where every slot begins.
+#: The initial pair of every slot.
 FIRST: Final = "Owner/Idle"
-#: Slots of which intervals are kept, at most.
+#: Most slots whose intervals are kept.
 ROWS_MAX: Final = 1_000
-#: Rows of a partitionable slot, at most.
+#: Most rows of a partitionable slot.
 PARTS_MAX: Final = 8
-#: Intervals of a run, about.
+#: Approximate number of intervals in a run.
 INTERVALS: Final = 336
 _CODES: Final = {pair: code for code, pair in enumerate(COLOURS)}
 
 
 def interval_s(end_s: float) -> float:
-    """A length for intervals of a run of so many seconds: whole seconds, or whole minutes where there is time."""
+    """The length of intervals in a run of `end_s` seconds: whole seconds, or whole minutes in a long run."""
     raw = end_s / INTERVALS
     step = 60.0 if raw > 60 else 1.0
     return max(1.0, -(-raw // step) * step)
@@ -60,7 +60,7 @@ class _Now:
 
 @dataclass(slots=True)
 class _Jobs:
-    """How many jobs wait, and the time that they did within each interval, s."""
+    """The number of waiting jobs, and their waiting time within each interval, s."""
 
     count: int = 0
     since: float = 0.0
@@ -75,11 +75,11 @@ class Timelines:
     end_s: float
     bin_s: float
     shown: int = 40
-    #: Cores of the slots; 1 where it says nothing.
+    #: Cores of the slots; 1 if a slot is not listed.
     cores: Mapping[str, float] = field(default_factory=dict)
-    #: Those that dynamic slots are made from.
+    #: The partitionable slots.
     partitionable: frozenset[str] = frozenset()
-    #: Cores of a dynamic slot that has just been made.
+    #: Cores of a dynamic slot that was just created.
     cores_of: Callable[[str], float] = lambda _: 1.0
     spans: dict[str, list[Span]] = field(default_factory=dict)
     #: Pair to core seconds in each interval.
@@ -90,7 +90,7 @@ class Timelines:
     #: Slot to its core seconds, interval by interval and code by code; those of dynamic slots are their parent's.
     _rows: dict[str, array[float]] = field(default_factory=dict)
     _now: dict[str, _Now] = field(default_factory=dict)
-    #: Core seconds of all slots within each interval; empty until they are asked for.
+    #: Core seconds of all slots within each interval; empty until needed.
     _wholes: list[float] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -101,7 +101,7 @@ class Timelines:
         self.jobs.waited = [0.0] * self.bin_count
 
     def _sampled(self) -> int:
-        """Slots that are shown one by one, so few that there is room for dynamic ones too."""
+        """Slots that are shown individually, few enough to leave room for dynamic ones."""
         lines = sum(1 + self.cores.get(slot, 1.0) * (slot in self.partitionable) for slot in self.slots)
         return max(3, int(self.shown * len(self.slots) / max(1.0, lines)))
 
@@ -126,7 +126,7 @@ class Timelines:
 
     @property
     def sample(self) -> list[str]:
-        """The slots that are shown one by one, without their dynamic ones."""
+        """The slots that are shown individually, without their dynamic ones."""
         return [slot for slot in self.spans if not parent_of(slot)]
 
     @property
@@ -135,7 +135,7 @@ class Timelines:
         return len(self._rows)
 
     def rows(self) -> list[bytes]:
-        """For each of the slots that are kept, the code of its pair in each interval: places in `COLOURS`.
+        """For each kept slot, the code of its pair in each interval: indices into `COLOURS`.
 
         The rows of a partitionable slot are parts of it, in the order of `COLOURS`.
         """
@@ -158,7 +158,7 @@ class Timelines:
         return [(part + 0.5) / count for part in range(count)]
 
     def take(self, record: Record) -> None:
-        """A record more."""
+        """Add a record."""
         what = record["what"]
         if what == "transition":
             why = f"{record['number']} {record['reason']}"
@@ -169,7 +169,7 @@ class Timelines:
         elif what == "dead":
             prefix = f"@{record['machine']}"
             for slot in [each for each in self._now if each.endswith(prefix)]:
-                self._go(slot, record["t"], FIRST, "the daemon died", "")
+                self._go(slot, record["t"], FIRST, "the daemon crashed", "")
         elif what in ("submit", "start", "end"):
             self._count(record)
 
@@ -187,7 +187,7 @@ class Timelines:
         jobs.since = max(jobs.since, at)
 
     def _pieces(self, begin: float, end: float) -> list[tuple[int, float]]:
-        """The intervals that a stretch lies in, and how long."""
+        """The intervals that a time span overlaps, and for how long."""
         if end <= begin:
             return []
         last = self.bin_count - 1
@@ -213,7 +213,7 @@ class Timelines:
             self._now[slot] = _Now(pair, at, why, job, now.cores, at)
 
     def _give(self, slot: str, cores: float, at: float) -> None:
-        """A partitionable slot has so many cores more."""
+        """Add cores to a partitionable slot."""
         now = self._now.get(slot)
         if now is not None:
             self._add_cores(slot, now, at)
@@ -246,7 +246,7 @@ class Timelines:
         now.counted = at
 
     def close(self) -> None:
-        """The run is over."""
+        """End the run."""
         self._add_waiting(self.end_s)
         for slot, now in self._now.items():
             self._add(slot, now, self.end_s)
@@ -267,14 +267,14 @@ def _code_at(cell: array[float], part: float) -> int:
 
 
 def parent_of(slot: str) -> str:
-    """``slot1@m`` of ``slot1_2@m``; "" of a slot that is not dynamic."""
+    """``slot1@m`` of ``slot1_2@m``; "" for a slot that is not dynamic."""
     name, at, machine = slot.partition("@")
     parent, underscore, _ = name.partition("_")
     return f"{parent}{at}{machine}" if underscore else ""
 
 
 def _spread(slots: Sequence[str], most: int) -> list[str]:
-    """So many slots at most, evenly spread."""
+    """At most `most` slots, evenly spread."""
     if len(slots) <= most:
         return list(slots)
     return [slots[index * len(slots) // most] for index in range(most)]

@@ -1,1 +1,1 @@
-"""Scenarios: what happens on machines over time and what policy must make of it; read, run and compared."""
+"""Scenarios: events on machines over time and the expected results of policy; read, run and compared."""

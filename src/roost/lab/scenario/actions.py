@@ -1,4 +1,4 @@
-"""Orders of a scenario, given to the simulated machine and queue: the only place that knows how each is given."""
+"""Orders of a scenario to the simulated machine and queue: the only place that carries them out."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from roost.classad import parse_expression
 from roost.lab.machines import LabError
 from roost.lab.scenario.cell_actions import do_in_cell
 from roost.lab.scenario.dags import Flow
-from roost.lab.scenario.values import Order, ScheduledAction
+from roost.lab.scenario.values import ScenarioCommand, ScheduledAction
 from roost.model import events as ev
 from roost.model.events import DrainSchedule, ShutdownKind
 from roost.model.reasons import Refusal
 from roost.schedd.events import Action
-from roost.sim.machine.host import Machine, Slot
+from roost.sim.machine.host import Machine, SimulatedSlot
 from roost.sim.world import World
 from roost.startd.draining import DrainOrder, OnCompletion
 
@@ -26,22 +26,22 @@ _SHUTDOWNS: Final = {
     "fast": ShutdownKind.FAST,
 }
 _ACTIONS: Final = {
-    Order.HOLD: Action.HOLD,
-    Order.RELEASE: Action.RELEASE,
-    Order.REMOVE: Action.REMOVE,
-    Order.VACATE_JOB: Action.VACATE,
-    Order.SUSPEND: Action.SUSPEND,
-    Order.CONTINUE: Action.CONTINUE,
+    ScenarioCommand.HOLD: Action.HOLD,
+    ScenarioCommand.RELEASE: Action.RELEASE,
+    ScenarioCommand.REMOVE: Action.REMOVE,
+    ScenarioCommand.VACATE_JOB: Action.VACATE,
+    ScenarioCommand.SUSPEND: Action.SUSPEND,
+    ScenarioCommand.CONTINUE: Action.CONTINUE,
 }
 
 
-def slot_named(machine: Machine, name: str) -> Slot | None:
-    """The slot ``1``, or ``1_2``, of a machine; None where there is none now."""
+def slot_named(machine: Machine, name: str) -> SimulatedSlot | None:
+    """The slot ``1``, or ``1_2``, of a machine; None if it does not exist now."""
     return next((slot for slot in machine.slots if str(slot.plan.id).removeprefix("slot") == name), None)
 
 
-class Stage(NamedTuple):
-    """What orders of a scenario act upon, beside a machine and a job."""
+class ActionContext(NamedTuple):
+    """What orders of a scenario act on, in addition to a machine and a job."""
 
     world: World
     #: Lets daemons read changed settings.
@@ -52,53 +52,61 @@ class Stage(NamedTuple):
     names: Mapping[str, str]
 
 
-def do(action: ScheduledAction, stage: Stage, machine: Machine, job: str, now: float) -> None:
-    """Carry out an order; `job` is the queue's name of the job that it is about.
+def do(action: ScheduledAction, stage: ActionContext, machine: Machine, job: str, now: float) -> str:
+    """Carry out an order; `job` is the queue's name of the job concerned. Why the queue did nothing, or "".
 
     Raises LabError for an order to something that does not exist.
     """
     world, queue = stage.world, stage.world.queue
     match action.order:
-        case Order.HOLD | Order.REMOVE | Order.VACATE_JOB | Order.RELEASE | Order.SUSPEND | Order.CONTINUE:
+        case (
+            ScenarioCommand.HOLD
+            | ScenarioCommand.REMOVE
+            | ScenarioCommand.VACATE_JOB
+            | ScenarioCommand.RELEASE
+            | ScenarioCommand.SUSPEND
+            | ScenarioCommand.CONTINUE
+        ):
             if not job:
-                raise LabError(f"the job {action.job} has not been submitted when {action.order} is ordered")
-            queue.act(_ACTIONS[action.order], job, now)
-        case Order.UPDATE:
+                raise action.no_job()
+            return queue.act(_ACTIONS[action.order], job, now)
+        case ScenarioCommand.UPDATE:
             assert action.attributes is not None
             _tell(machine, action, ev.JobUpdated(attributes=action.attributes), now)
-        case Order.VACATE:
+        case ScenarioCommand.VACATE:
             _tell(machine, action, ev.VacateRequested(fast=action.how == "fast"), now)
-        case Order.CHECKPOINT:
+        case ScenarioCommand.CHECKPOINT:
             _tell(machine, action, ev.CheckpointRequested(), now)
-        case Order.SHUTDOWN:
+        case ScenarioCommand.SHUTDOWN:
             for slot in list(machine.slots):
                 machine.tell(slot, ev.ShutdownRequested(kind=_SHUTDOWNS[action.how]), now)
-        case Order.DRAIN:
+        case ScenarioCommand.DRAIN:
             _refused(machine.drain(_drain_order(action), now), action)
-        case Order.CANCEL_DRAIN:
+        case ScenarioCommand.CANCEL_DRAIN:
             _refused(machine.cancel_drain(now), action)
-        case Order.RESTART:
+        case ScenarioCommand.RESTART:
             machine.die(now)
             world.start_anew(machine, now)
-        case Order.RECONFIG:
+        case ScenarioCommand.RECONFIG:
             stage.reconfigure(action, now)
-        case Order.MATCH:
+        case ScenarioCommand.MATCH:
             slot = _slot(machine, action)
             machine.tell(slot, ev.MatchReceived(claim_id=slot.state.claim.id), now)
-        case Order.QUEUE:
+        case ScenarioCommand.QUEUE:
             queue.mute(action.how == "away")
-        case Order.DAG:
+        case ScenarioCommand.DAG:
             stage.flows[action.how].begin(now)
-        case Order.REMOVE_DAG:
+        case ScenarioCommand.REMOVE_DAG:
             stage.flows[action.how].remove(now)
-        case Order.QMOD | Order.QCONF:
+        case ScenarioCommand.QMOD | ScenarioCommand.QCONF:
             do_in_cell(action, world, stage.names, now)
         case _ as never:
             assert_never(never)
+    return ""
 
 
 def hurry(machine: Machine, now: float) -> None:
-    """End what is still there of a graceful shutdown fast, as the master does when the time for it is over."""
+    """Turn a graceful shutdown into a fast one, as the master does when the time limit is over."""
     for slot in list(machine.slots):
         if slot.state.shutdown is not None:
             machine.tell(slot, ev.ShutdownRequested(kind=ShutdownKind.FAST), now)
@@ -106,17 +114,17 @@ def hurry(machine: Machine, now: float) -> None:
 
 def _refused(refusal: Refusal | None, action: ScheduledAction) -> None:
     if refusal is not None:
-        raise LabError(f"the machine refuses to {action.order.value.replace('_', ' ')}: {refusal}")
+        raise LabError(f"the machine refused to {action.order.value.replace('_', ' ')}: {refusal}")
 
 
 def _tell(machine: Machine, action: ScheduledAction, event: ev.Event, now: float) -> None:
     machine.tell(_slot(machine, action), event, now)
 
 
-def _slot(machine: Machine, action: ScheduledAction) -> Slot:
+def _slot(machine: Machine, action: ScheduledAction) -> SimulatedSlot:
     slot = slot_named(machine, action.slot)
     if slot is None:
-        raise LabError(f"there is no slot {action.slot} when {action.order} is ordered")
+        raise action.no_slot(str(each.plan.id).removeprefix("slot") for each in machine.slots)
     return slot
 
 

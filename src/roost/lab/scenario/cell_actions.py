@@ -1,4 +1,4 @@
-"""Orders of a scenario to a pool with a cell: `qmod` and `qconf`, carried out as the queue does."""
+"""Orders of a scenario to a pool with a cell: `qmod` and `qconf`, carried out like the queue does."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from roost.gridengine.instances import resolve
 from roost.gridengine.scheduling.patterns import QueuePatterns
 from roost.lab.machines import LabError
 from roost.lab.scenario.cell_view import CellView
-from roost.lab.scenario.values import Order, ScheduledAction
+from roost.lab.scenario.values import ScenarioCommand, ScheduledAction
 from roost.model.cell_requests import InstanceAction
 from roost.schedd.events import Action
 from roost.sim.cell import OPERATOR
@@ -33,7 +33,7 @@ def do_in_cell(action: ScheduledAction, world: World, names: Mapping[str, str], 
     refused.
     """
     assert world.cell is not None, "the order was refused when the file was read"
-    if action.order is Order.QCONF:
+    if action.order is ScenarioCommand.QCONF:
         _qconf(action.how, action.user or OPERATOR, world)
     else:
         _qmod(action.how, action.user or OPERATOR, world, names, now)
@@ -52,7 +52,7 @@ def _qconf(line: str, user: str, world: World) -> None:
 
 
 class QmodOrder(NamedTuple):
-    """What `qmod` does to one thing that it names."""
+    """The action of `qmod` on one of its arguments."""
 
     #: To jobs, by the scenario's names; None for queue instances.
     job_action: Action | None
@@ -63,7 +63,7 @@ class QmodOrder(NamedTuple):
 
 
 def qmod_orders(line: str, jobs: Iterable[str]) -> Iterator[QmodOrder]:
-    """What a command line of `qmod` orders, where these are the scenario's jobs. Raises LabError."""
+    """The orders of a `qmod` command line, given the scenario's jobs. Raises LabError."""
     option, *words = line.split()
     option = option.removeprefix("-")
     kind = option[-1] if option[-1] in "jq" and len(option) > 1 else ""
@@ -73,7 +73,7 @@ def qmod_orders(line: str, jobs: Iterable[str]) -> Iterator[QmodOrder]:
         if meant and kind != "q" and verb not in ("d", "e"):
             yield QmodOrder(_JOBS[verb], meant)
         elif kind == "j":
-            raise LabError(f'qmod -{option}: invalid job "{word}"')
+            raise LabError(f'qmod -{option}: invalid job "{word}"; the jobs are: {", ".join(jobs) or "none"}')
         elif verb == "r":
             yield QmodOrder(Action.VACATE_FAST, queue=word)
         else:
@@ -81,12 +81,13 @@ def qmod_orders(line: str, jobs: Iterable[str]) -> Iterator[QmodOrder]:
 
 
 def check_outcomes(outcomes: Iterable[tuple[str, str]], user: str) -> None:
-    """Raise LabError for queue instances that do not exist, or that a user may not change."""
+    """Raise LabError for queue instances that do not exist or that a user may not change."""
     for name, outcome in outcomes:
         if outcome == "unknown":
-            raise LabError(f'qmod: invalid queue "{name}"')
+            raise LabError(f'qmod: invalid queue "{name}"; name a queue of the cell, an instance or a pattern')
         if outcome == "denied":
-            raise LabError(f'qmod: {user} - you have no permission to modify queue "{name}"')
+            denied = f'{user} - you have no permission to modify queue "{name}"'
+            raise LabError(f"qmod: {denied}; let an owner of it, an operator or a manager do that")
 
 
 def _qmod(line: str, user: str, world: World, names: Mapping[str, str], now: float) -> None:
@@ -107,9 +108,9 @@ def _qmod(line: str, user: str, world: World, names: Mapping[str, str], now: flo
 
 
 def in_queues(cell: Cell, pattern: str, tasks: Mapping[str, Task]) -> tuple[str, ...]:
-    """The jobs in the queue instances that a pattern means. Raises LabError if it means none."""
+    """The jobs in the queue instances that match a pattern. Raises LabError if none matches."""
     patterns = QueuePatterns(cell)
     instances = {one.name for one in resolve(cell) if patterns.any_instance((pattern,), one)}
     if not instances:
-        raise LabError(f'qmod -rq: invalid queue "{pattern}"')
+        raise LabError(f'qmod -rq: invalid queue "{pattern}"; name a queue of the cell, an instance or a pattern')
     return tuple(name for name, task in tasks.items() if instances & task.grants.keys())

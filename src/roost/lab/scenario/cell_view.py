@@ -11,7 +11,6 @@ from typing import Any
 from roost.classad import ClassAd, unparse_value
 from roost.explain.cell_tasks import SHOWN, Task, grouped, held_back, suspended, tasks_of
 from roost.gridengine.pool.cycle import CellRecord
-from roost.gridengine.pool.suspensions import shown
 from roost.gridengine.pool.view import InstanceRow, instance_rows
 from roost.lab.scenario.values import CellJobExpectation, QueueExpectation
 from roost.sim.machine.pool_ads import pool_ad
@@ -20,7 +19,7 @@ from roost.sim.world import World
 
 
 class CellView:
-    """What there is to see at one instant."""
+    """The view at one instant."""
 
     def __init__(self, world: World, names: Mapping[str, str], now: float) -> None:
         self._world = world
@@ -29,31 +28,31 @@ class CellView:
         self._now = now
 
     def tasks(self) -> dict[str, Task]:
-        """All tasks in the queue, by the scenario's names of them."""
+        """All tasks in the queue, under the scenario's names."""
         queue = self._world.queue
         present = {name: ad for name in queue.ids if (ad := queue.ad_of(name)) is not None}
-        causes = self._causes()
+        slots = self._slots()
         found: dict[str, Task] = {}
         clusters = {queue.ids[name].cluster for name in present}
         for name, task in zip(present, tasks_of(_row(ad) for ad in present.values()), strict=True):
             if not task.runs and clusters.intersection(task.after):
                 task = held_back(task)
-            found[self._names[name]] = suspended(task, causes.get(str(task.ad.get("RemoteHost")), frozenset()))
+            found[self._names[name]] = suspended(task, slots.get(str(task.ad.get("RemoteHost")), {}))
         return found
 
-    def _causes(self) -> dict[str, frozenset[str]]:
-        """Slot to what of the cell suspends its job."""
+    def _slots(self) -> dict[str, Mapping[str, Any]]:
+        """Slot names to ads."""
         slots = (slot for machine in self._world.machines if machine.alive for slot in machine.slots)
-        return {slot.plan.name: shown(pool_ad(slot, self._now)) for slot in slots}
+        return {slot.plan.name: pool_ad(slot, self._now) for slot in slots}
 
     @property
     def _record(self) -> CellRecord | None:
-        """What the last run left behind."""
+        """The record of the last run."""
         last = self._world.matcher.last
         return last.trail if last is not None and isinstance(last.trail, CellRecord) else None
 
     def reasons(self, job: str) -> tuple[str, ...]:
-        """Why a job waits, by the queue's name of it."""
+        """Why a job waits, by the queue's name."""
         queue, record = self._world.queue, self._record
         name = queue.ids.get(job)
         cluster = None if name is None else queue.core.book.clusters.get(name.cluster)
@@ -65,7 +64,7 @@ class CellView:
         return ()
 
     def failed(self, job: str) -> int | None:
-        """The code `failed` of the last run of a job, by the queue's name of it; None before its end."""
+        """The code `failed` of the last run of a job, by the queue's name; None before its end."""
         ad = self._world.queue.any_ad_of(job)
         found = None if ad is None else ad.get("CellFailed")
         return found if isinstance(found, int) else None
@@ -77,7 +76,7 @@ class CellView:
         return instance_rows(world.cell.active, world.matcher.snapshot(self._now), world.cell.suspensions)
 
     def lines(self) -> tuple[str, ...]:
-        """The jobs that are there, a line each: those that run, then those that wait, each by priority."""
+        """The jobs in the queue, one line each: running ones, then waiting ones, each by priority."""
         tasks = self.tasks()
         called = {id(task): name for name, task in tasks.items()}
         known = () if self._record is None else self._record.priorities()
@@ -95,13 +94,13 @@ class CellView:
 
 
 def _granted(task: Task) -> tuple[str, ...]:
-    """The queue instances of a task, with their slots where it has several."""
+    """The queue instances of a task, with their slots if there are several."""
     several = task.slots > 1
     return tuple(f"{instance}={slots}" if several else instance for instance, slots in task.grants.items())
 
 
 def _row(ad: ClassAd) -> dict[str, Any]:
-    """What a queue tells of a job."""
+    """The row of a job in the queue."""
     found: dict[str, Any] = {}
     for name in SHOWN:
         if name in ad:
@@ -111,7 +110,7 @@ def _row(ad: ClassAd) -> dict[str, Any]:
 
 
 def job_misses(view: CellView, job: str, name: str, wanted: CellJobExpectation) -> Iterator[tuple[str, str]]:
-    """What was expected of a job and what was found; `name` is the queue's name of it."""
+    """What was expected of a job and what was found; `name` is the queue's name."""
     task = view.tasks().get(job)
     state = "" if task is None else task.state
     if wanted.state is not None and wanted.state != state:

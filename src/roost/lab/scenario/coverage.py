@@ -1,9 +1,8 @@
 """Which clauses of a policy scenarios have exercised: seen both TRUE and not TRUE.
 
-A clause is an operand of ``&&``, ``||`` or ``!``, down to what has none of them; within sums and products, a
-comparison. Expressions are looked at after each transition and at each expectation, and only where the state machine
-would ask them: SUSPEND while a job runs, CONTINUE while it is suspended. START is asked for the job that is there, or
-for those that wait.
+A clause is an innermost operand of ``&&``, ``||`` or ``!``; within sums and products, a comparison. Expressions are
+evaluated after each transition and at each expectation, and only where the state machine would evaluate them: SUSPEND
+while a job runs, CONTINUE while it is suspended. START is evaluated for the current job, or for the waiting ones.
 """
 
 from __future__ import annotations
@@ -23,11 +22,12 @@ from roost.sim.forecast.quiescence import EXPRESSIONS
 from roost.startd.policy_inputs import Decision, Inputs, StepWorld
 from roost.startd.states import BACKFILL, BENCHMARKING, BUSY, RETIRING, SUSPENDED, UNCLAIMED, VACATING, Pair, State
 from roost.startd.transitions import ROWS
-from roost.starter.policy_inputs import Inputs as StarterInputs
+from roost.starter.policy_inputs import StarterInputs
 from roost.starter.states import State as StarterState
 
 _WITH_JOB: Final = frozenset((BUSY, SUSPENDED, RETIRING, VACATING))
-#: Attributes of the slot's ad that hold the policy, in the order of the report, to the pairs in which they are asked.
+#: Attributes of the slot's ad that hold the policy, in the order of the report, to the pairs in which they are
+#: evaluated.
 POLICY: Final[Mapping[str, frozenset[Pair]]] = {
     "START": frozenset(
         pair for pair in ROWS if pair.state in (State.OWNER, State.UNCLAIMED, State.MATCHED, State.CLAIMED)
@@ -48,7 +48,7 @@ POLICY: Final[Mapping[str, frozenset[Pair]]] = {
 }
 
 
-#: Expressions of the starter to the states in which it asks them.
+#: Expressions of the starter to the states in which it evaluates them.
 STARTER: Final[Mapping[str, frozenset[StarterState]]] = {
     "STARTER_EVICT": frozenset((StarterState.RUNNING, StarterState.SUSPENDED)),
     "STARTER_WANT_VACATE": frozenset(),
@@ -57,7 +57,7 @@ STARTER: Final[Mapping[str, frozenset[StarterState]]] = {
 
 
 def _asked() -> dict[str, frozenset[Pair]]:
-    """The pairs of each expression, with those of the rows that ask it."""
+    """The pairs of each expression, including those of the rows that evaluate it."""
     found = {name: set(pairs) for name, pairs in POLICY.items()}
     for pair, rows in ROWS.items():
         for row in rows:
@@ -68,20 +68,20 @@ def _asked() -> dict[str, frozenset[Pair]]:
 
 
 _ASKED: Final = _asked()
-#: The file of what is set nowhere.
+#: The file name for defaults.
 _DEFAULT: Final = "<default>"
-#: Expressions that are asked without any job.
+#: Expressions that are evaluated without a job.
 _LOCAL: Final = ("IsOwner", "RunBenchmarks", "START_BACKFILL", "EVICT_BACKFILL")
-#: Expressions that are asked of jobs that wait, too.
+#: Expressions that are evaluated for waiting jobs, too.
 _OF_WAITING: Final = ("START", "Rank")
-#: What guards ask for and is not a condition.
+#: Expressions in guards that are not conditions.
 _DURATIONS: Final = ("MaxJobRetirementTime", "CLAIM_WORKLIFE")
 _UNIVERSES: Final = {5: "_VANILLA", 13: "_VM"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Untried:
-    """A clause of which one side was never seen."""
+    """A clause with a truth value that was never seen."""
 
     name: str
     clause: str
@@ -92,7 +92,7 @@ class Untried:
 
 
 def set_by(config: Config, slot: int | None = None) -> dict[str, Origin]:
-    """Where the attributes of a machine, or of one of its slots, are set; defaults are left out."""
+    """The places where the attributes of a machine, or of one of its slots, are set; defaults are left out."""
     made = configured_machine(config, slot=slot)
     return {name: origin for name, origin in made.origins.items() if origin.file != _DEFAULT}
 
@@ -101,19 +101,19 @@ def set_by(config: Config, slot: int | None = None) -> dict[str, Origin]:
 class Coverage:
     """Clauses seen so far."""
 
-    #: (expression, clause) to the truths it had: "TRUE", "FALSE", "neither".
+    #: (expression, clause) to the truth values seen: "TRUE", "FALSE", "neither".
     seen: dict[tuple[str, str], set[str]] = field(default_factory=dict)
     #: Attribute to the place where it is set.
     origins: dict[str, Origin] = field(default_factory=dict)
 
     def add(self, other: Coverage) -> None:
-        """What others have seen, too."""
+        """Add the results of another."""
         for clause, truths in other.seen.items():
             self.seen.setdefault(clause, set()).update(truths)
         self.origins |= other.origins
 
     def configured(self, config: Config) -> None:
-        """A configuration whose clauses count, whether they are asked or not. Defaults do not count."""
+        """Add a configuration whose clauses count even if they are never evaluated. Defaults do not count."""
         made = configured_machine(config)
         self.origins |= set_by(config)
         for name in POLICY:
@@ -131,13 +131,13 @@ class Coverage:
                     self.seen.setdefault((name, _text(set_to.expression, clause)), set())
 
     def look_at_starter(self, inputs: StarterInputs) -> None:
-        """Look at what a starter would ask now."""
+        """Evaluate what a starter would evaluate now."""
         for name, states in STARTER.items():
             if inputs.state.state in states:
                 self.decided(inputs.decide(name))
 
     def look(self, inputs: Inputs, waiting: Iterable[ClassAd] = (), named: Iterable[str] = ()) -> None:
-        """Look at what a slot would ask now: of its own job, of `waiting` ones, and what is `named` in any case."""
+        """Evaluate what a slot would evaluate now: for its own job, for `waiting` ones, and always what is `named`."""
         pair, own = inputs.state.pair, inputs.state.claim.job_ad
         jobs = list(waiting)
         wanted = {fold(name) for name in named}
@@ -151,7 +151,7 @@ class Coverage:
                 self._look_at(name, inputs, target)
 
     def decided(self, decision: Decision) -> None:
-        """A slot or a starter has asked this. Durations have no sides to see."""
+        """Record an evaluation of a slot or starter. Durations have no truth values."""
         if isinstance(decision.formula, Expr) and decision.name not in _DURATIONS:
             self._note(decision.name, decision.formula, decision.my, decision.target, decision.world)
 
@@ -175,7 +175,7 @@ class Coverage:
 
     @property
     def untried(self) -> list[Untried]:
-        """Clauses of which one side was never seen."""
+        """Clauses with a truth value that was never seen."""
         found = []
         for (name, clause), words in self.seen.items():
             side = "never asked" if not words else "never TRUE" if "TRUE" not in words else "always TRUE"
@@ -186,7 +186,7 @@ class Coverage:
 
     @property
     def share(self) -> float:
-        """Of the clauses, how many were seen on both sides."""
+        """The share of clauses that were seen both TRUE and not TRUE."""
         return 1 - len(self.untried) / len(self.seen) if self.seen else 1.0
 
 
@@ -201,7 +201,7 @@ _SUMS: Final = (Op.ADD, Op.SUB, Op.MUL, Op.DIV, Op.MOD)
 
 
 def clauses(node: Node) -> Iterator[Node]:
-    """The clauses of an expression. A constant is none: there is nothing to exercise."""
+    """The clauses of an expression. A constant is not a clause: there is nothing to exercise."""
     node = strip(node)
     match node:
         case Binary(op=Op.AND | Op.OR, left=left, right=right):

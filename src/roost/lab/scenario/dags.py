@@ -1,9 +1,9 @@
 """The DAGs of a scenario file: read, and run in the simulated world by the core of `roost.dag`.
 
-A node's `JOB` line names a job of the scenario, which says how the node behaves, or has a description of its own in
-the DAG. What happens to jobs is read from the event log that the queue writes, as the process of a DAG does.
+A node's `JOB` line names a job of the scenario, which says how the node behaves, or has an inline description in the
+DAG. Events of jobs are read from the event log that the queue writes, as in the process of a DAG.
 
-What it does not do: write files (rescue, status, DOT and job state files), and run the job that a DAG itself is.
+What it does not do: write files (rescue, status, DOT and job state files), or run the job of the DAG itself.
 """
 
 from __future__ import annotations
@@ -36,13 +36,12 @@ from roost.sim.machine.scripts import Script, Scripts
 from roost.sim.world import World
 
 DAG_KEYS: Final = ("file", "text", "scripts")
-#: What a DAG is, and where its nodes are.
+#: Statuses of a DAG, and states of its nodes.
 STATUSES: Final = ("waiting", "running", "done", "failed", "removed")
 NODE_STATES: Final = tuple(state.name.lower() for state in NodeState)
-#: How long after something has happened the process of a DAG finds it in its log, s: a pool's messages about it have
-#: arrived by then.
+#: Delay until the process of a DAG finds an event in its log, s: the pool's messages about it have arrived by then.
 LOOK_S: Final = 1.0
-#: What knows nothing of a pool.
+#: A submitter that needs no pool.
 _TEXT_ONLY: Final = Submitter(
     cluster=None, nodes_log=Path("/"), owner="", uid_domain="", config=None, options=SubmitOptions()
 )
@@ -50,19 +49,27 @@ _TEXT_ONLY: Final = Submitter(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScenarioDag:
-    """A DAG, and what its nodes are made of."""
+    """A DAG, and the templates of its nodes."""
 
     name: str
     dag: Dag
     #: Node to its job.
     templates: Mapping[str, Template]
     scripts: Mapping[str, Script]
-    #: Some job of a node runs beside the queue.
+    #: Whether a job of some node runs on the queue's machine.
     runs_locally: bool = False
+
+    def notes(self) -> Iterator[str]:
+        """Warnings about it, and the parts that have no effect here."""
+        yield from (f"DAG {self.name}: {each}" for each in self.dag.warnings)
+        unused = ", ".join(_without_effect(self.dag))
+        if unused:
+            why = "the lab writes no files of a run and has no job for it, so these have no effect"
+            yield f"DAG {self.name}: {why}: {unused}"
 
 
 def read_dags(tables: tuple[Table, ...], templates: Mapping[str, Template]) -> dict[str, ScenarioDag]:
-    """The DAGs of the tables, a later one over an earlier of its name. Raises LabError."""
+    """The DAGs of the tables, where a later one replaces an earlier one of its name. Raises LabError."""
     found = {}
     for table in tables:
         dags = table.child("dags", "dags")
@@ -100,7 +107,8 @@ def _dag(table: Table, name: str, templates: Mapping[str, Template]) -> Scenario
     for program in run.scripts:
         if program not in programs:
             table.fail(
-                f"no node has the script {program!r}; there are: {', '.join(sorted(programs)) or 'none'}", "scripts"
+                f"no node has the script {program!r}; the scripts are: {', '.join(sorted(programs)) or 'none'}",
+                "scripts",
             )
     beside = False
     for node in dag.nodes.values():
@@ -112,9 +120,26 @@ def _dag(table: Table, name: str, templates: Mapping[str, Template]) -> Scenario
     return replace(run, runs_locally=beside)
 
 
+def _without_effect(dag: Dag) -> Iterator[str]:
+    """The commands of a DAG that the lab ignores."""
+    nodes = dag.nodes.values()
+    scripts = [script for node in nodes for script in (node.pre, node.post, node.held) if script]
+    found = {
+        "DIR": any(node.directory for node in nodes),
+        "DOT": dag.dot,
+        "ENV": dag.environment_kept or dag.environment_set,
+        "JOBSTATE_LOG": dag.job_state_log,
+        "NODE_STATUS_FILE": dag.status_file,
+        "SAVE_POINT_FILE": any(node.save_point is not None for node in nodes),
+        "SCRIPT DEBUG": any(script.debug_file for script in scripts),
+        "SET_JOB_ATTR": dag.attributes,
+    }
+    return (name for name, used in found.items() if used)
+
+
 def _template_of(table: Table, node: Node, templates: Mapping[str, Template]) -> Template:
     if node.kind is NodeKind.SUBDAG:
-        table.fail(f"node {node.name}: the lab does not run a DAG in a DAG; use SPLICE")
+        table.fail(f"node {node.name}: the lab does not run a DAG within a DAG; use SPLICE")
     if node.text is not None:
         behaves = templates.get(node.name)
         given, truth = ({}, {}) if behaves is None else (behaves.given, behaves.truth)
@@ -129,7 +154,7 @@ def _template_of(table: Table, node: Node, templates: Mapping[str, Template]) ->
 def jobs_of_node(
     flow: ScenarioDag, run: Run, node: Node, retry: int, submitter: Submitter = _TEXT_ONLY
 ) -> list[dict[str, Any]]:
-    """The jobs of a node, as they are described, at its so manieth try. Raises LabError."""
+    """The jobs of a node, as described, for attempt number `retry`. Raises LabError."""
     before, after = submitter.lines_before(run, node, retry), submitter.lines_after(run, node)
     made = flow.templates[node.name].jobs(tuple(before), tuple(after), submitter.config)
     more = {
@@ -148,13 +173,13 @@ def jobs_of_node(
 
 
 def submitter_of(nodes_log: Path, config: Config) -> Submitter:
-    """What makes the jobs of nodes, whose log is that, under a configuration."""
+    """The submitter that creates the jobs of nodes with this log under a configuration."""
     appends = config.get_bool("DAGMAN_DEFAULT_APPEND_VARS", False)
     return replace(_TEXT_ONLY, nodes_log=nodes_log, config=config, append_variables=appends)
 
 
 def names_at_try(dag: str, node: str, count: int, known: Iterable[str]) -> list[str]:
-    """What so many jobs of a node are called, those of a later try with a number; `known` are all names so far."""
+    """The names of `count` jobs of a node, with a number for later attempts; `known` are all names so far."""
     made = [f"{dag}.{each}" for each in names_of(node, count)]
     tries = sum(each.partition("/")[0] == made[0] for each in known)
     return [f"{each}/{tries + 1}" for each in made] if tries else made
@@ -166,24 +191,24 @@ def program_of(words: tuple[str, ...]) -> str:
 
 
 class Flow:
-    """A DAG at work."""
+    """A running DAG."""
 
     def __init__(self, flow: ScenarioDag, world: World, config: Callable[[], Config], make: Any) -> None:
         self.flow = flow
-        #: What the pool is configured with by now.
+        #: The current configuration of the pool.
         self._config = config
         self._log = Path(f"{flow.name}.dag.nodes.log")
         self.run = Run(flow.dag, configured_settings(None, {}))
         self._submitter = _TEXT_ONLY
-        #: What it and its nodes did, in the order of time.
+        #: Its changes and those of its nodes, in the order of time.
         self.changes: list[NodeChange] = []
         self.status = "waiting"
         self.exit_code: int | None = None
         self._world = world
-        #: Makes the jobs of a node of what they are described by, and is told of them.
+        #: Creates the jobs of a node from their description.
         self._make = make
         self._scripts = Scripts(flow.scripts)
-        #: Scripts of another number were killed.
+        #: Scripts of another generation were killed.
         self._generation = 0
         #: Cluster to the queue's names of its jobs.
         self._jobs: dict[int, list[str]] = {}
@@ -192,9 +217,9 @@ class Flow:
         self._looks = False
 
     def begin(self, now: float) -> None:
-        """It is submitted. Raises LabError if it was before."""
+        """Submit it. Raises LabError if it was submitted before."""
         if self.status != "waiting":
-            raise LabError(f"the DAG {self.flow.name} has been submitted before")
+            raise LabError(f"the DAG {self.flow.name} has been submitted before; describe another in [dags.NAME]")
         config = self._config()
         self.run = Run(self.flow.dag, configured_settings(config, {}))
         self._submitter = submitter_of(self._log, config)
@@ -203,9 +228,11 @@ class Flow:
         self._step(o.Begun(), now)
 
     def remove(self, now: float) -> None:
-        """It is removed. Raises LabError where there is nothing to remove."""
+        """Remove it. Raises LabError if it is not running."""
         if self.status != "running":
-            raise LabError(f"the DAG {self.flow.name} is {self.status}, and cannot be removed")
+            raise LabError(
+                f"the DAG {self.flow.name} is {self.status}, and cannot be removed; remove it while it is running"
+            )
         self._step(o.RemovalAsked(), now)
 
     def node(self, name: str) -> str:
@@ -244,7 +271,7 @@ class Flow:
             case o.StopScripts():
                 self._generation += 1
             case o.SubmitNode(node=node, retry=retry):
-                # The queue is asked once this step is over.
+                # The submission happens after this step.
                 at(now, partial(self._submit, node, retry))
             case o.RemoveJobs(cluster=cluster, reason=reason):
                 for name in self._jobs.get(cluster, []):
@@ -281,7 +308,7 @@ class Flow:
 def dag_misses(
     flow: Flow, status: str | None, exit_code: int | None, nodes: tuple[tuple[str, str], ...]
 ) -> Iterator[tuple[str, str]]:
-    """What was expected of a DAG and what was found instead, in one line each."""
+    """What was expected of a DAG and what was found instead, one line each."""
     name = flow.flow.name
     if status is not None and status != flow.status:
         yield f"DAG {name} {status}", f"DAG {name} {flow.status}"

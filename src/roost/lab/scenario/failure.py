@@ -1,9 +1,9 @@
 """Why a scenario failed: the slot's timeline around the instant, and the expression that decided otherwise.
 
-A slot that is not where it was expected waits for something. The ways there through the table of transitions show what:
-of the first row of the shortest that asks an expression, the guard that does not hold is named and explained.
-Where nothing stands in the way, the last transition is shown, with the expression that decided it. A job that was
-expected to run and waits in the queue is explained by the slot's requirements and its own.
+A slot that is not in the expected state waits for something. The paths to that state in the table of transitions show
+what: on the shortest path, for the first row that evaluates an expression, the failing guard is named and explained. If
+nothing blocks the path, the last transition is shown, with the expression that decided it. A job that was expected to
+run but waits in the queue is explained by the slot's requirements and its own.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from roost.startd.policy_inputs import Decision, Inputs, StepWorld
 from roost.startd.states import Pair, State
 from roost.startd.transitions import ROWS, Guard, On, Transition
 from roost.startd.work import Taken, Work
-from roost.starter.work import Taken as StarterTaken
+from roost.starter.work import StarterTaken
 from roost.tables.finder import Verdict
 
 #: Lines of a timeline before and after a failure.
@@ -33,7 +33,7 @@ AFTER: Final = 3
 
 
 class Explainer:
-    """Explains decisions of one machine, in so many columns."""
+    """Explains decisions of one machine, in `width` columns."""
 
     def __init__(self, width: int, origins: Mapping[str, Origin]) -> None:
         self.width = width
@@ -57,7 +57,7 @@ class Explainer:
         return render_text(found, self.width).rstrip()
 
     def why_not(self, wanted: str, inputs: Inputs, waiting: Iterable[tuple[str, ClassAd]]) -> str:
-        """What keeps the slot from a pair or state; "" where no expression does."""
+        """What keeps the slot from a pair or state; "" if no expression does."""
         here = inputs.state.pair
         if wanted.startswith("Claimed") and here.state in (State.OWNER, State.UNCLAIMED):
             return self._why_unmatched(inputs, waiting)
@@ -92,9 +92,9 @@ class Explainer:
         return "\n\n".join(texts)
 
     def why_here(self, last: Taken | StarterTaken | None, start: float) -> str:
-        """What led to where the slot is."""
+        """What led to the slot's current state."""
         if last is None:
-            return "The slot has been there since the machine started."
+            return "The slot has been in this state since the machine started."
         text = f"{row_text(last, start).strip()} led here."
         return text if last.decision is None else f"{text}\n{self.decision(last.decision)}"
 
@@ -104,7 +104,7 @@ def _matches(wanted: str, pair: Pair) -> bool:
 
 
 def _ways(here: Pair, wanted: str) -> Iterator[tuple[Transition, int]]:
-    """The rows by which a pair is left on a way to the wanted one, each with the length of that way."""
+    """The rows that leave a pair on a path to the wanted one, each with the length of that path."""
     for row in ROWS[here]:
         if On.POLL in row.on or On.COUPLED in row.on:
             length = _distance(row.target, wanted, here)
@@ -113,7 +113,7 @@ def _ways(here: Pair, wanted: str) -> Iterator[tuple[Transition, int]]:
 
 
 def _distance(begin: Pair, wanted: str, avoided: Pair) -> int | None:
-    """How many more transitions it takes, by what polls and their consequences can do; None if there is no way."""
+    """The number of further transitions by polls and their consequences; None if there is no path."""
     edge = deque([(begin, 0)])
     seen = {begin, avoided}
     while edge:
@@ -128,7 +128,7 @@ def _distance(begin: Pair, wanted: str, avoided: Pair) -> int | None:
 
 
 def _in_the_way(row: Transition, inputs: Inputs) -> tuple[Verdict, Guard | None]:
-    """The first guard of a row that does not hold, and what it found; None where nothing keeps a poll from the row."""
+    """The first failing guard of a row, and its evaluation; None if nothing keeps a poll from taking the row."""
     work = Work(inputs.state, inputs.policy, inputs.now)
     for guard in row.when:
         verdict = GUARDS[guard](work)
@@ -146,7 +146,7 @@ def row_text(taken: Taken | StarterTaken, start: float) -> str:
 
 
 def timeline(scenario: Scenario, start: float, taken: Iterable[Taken | StarterTaken], at_s: float) -> Iterator[str]:
-    """Transitions around an instant, with what people did between them."""
+    """Transitions around an instant, with the actions of people between them."""
     lines = [(each.at - start, 1, row_text(each, start)) for each in taken]
     lines += [(at, 0, f"{shown(at):>10}  {text}") for at, text in _actions(scenario)]
     lines.sort(key=lambda line: line[:2])
@@ -159,14 +159,14 @@ def timeline(scenario: Scenario, start: float, taken: Iterable[Taken | StarterTa
 
 
 def _actions(scenario: Scenario) -> Iterator[tuple[float, str]]:
-    """What people did, in words."""
+    """The actions of people, in words."""
     several = len(scenario.machines) > 1
     for machine in scenario.machines:
         on = f" at {machine.name}" if several else ""
         for begin, end in machine.presses:
-            yield begin, f"keys are pressed for {shown(end - begin)}{on}"
+            yield begin, f"keyboard in use for {shown(end - begin)}{on}"
         for begin, end in machine.remote_presses:
-            yield begin, f"keys are pressed in a remote login for {shown(end - begin)}{on}"
+            yield begin, f"keyboard of a remote login in use for {shown(end - begin)}{on}"
         for at, load in machine.loads:
             yield at, f"load of the owner {load:g}{on}"
         for at, given in machine.attributes:

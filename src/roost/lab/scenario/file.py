@@ -1,7 +1,7 @@
 """Scenario files: TOML in, checked `Scenario` values out.
 
-A file names a policy and holds scenarios, each a list of steps in the order of time. The tables below are what may
-stand where; docs/reference/scenario-files.md describes each key, and a test holds the two together.
+A file names a policy and holds scenarios, each a list of steps in the order of time. The tables below list the keys
+allowed in each place; docs/reference/scenario-files.md describes each key, and a test compares the two.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from roost.lab.scenario.dags import read_dags
 from roost.lab.scenario.described import read_jobs
 from roost.lab.scenario.hooks import PLACE, read_hooks, read_programs
 from roost.lab.scenario.steps import MachineSteps, Steps, read_steps
+from roost.lab.scenario.unused import notes_on_unused
 from roost.lab.scenario.values import MACHINE, Scenario, ScenarioMachine
 from roost.sim.cell import CellPlan
 
@@ -34,17 +35,17 @@ SCENARIO_KEYS: Final = (
     "name", "settings", "cell", "machine", "machines", "hooks", "programs", "jobs", "dags", "begins", "idle",
     "remote_idle", "cycle", "steps",
 )  # fmt: skip
-#: Sizes of a machine; whatever else its table has becomes an attribute of its ads.
+#: Sizes of a machine; any other key of its table becomes an attribute of its ads.
 MACHINE_KEYS: Final = ("cpus", "memory", "disk")
-#: Keys that only one of several machines has.
+#: Keys of a machine in a scenario with several.
 MACHINES_KEYS: Final = ("settings", "idle", "remote_idle")
 #: Names of hosts.
 _NAME: Final = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]{0,61}[A-Za-z0-9])?")
 
-#: Scenarios of one file, and steps of one scenario, at most.
+#: Most scenarios in one file, and most steps in one scenario.
 SCENARIOS_MAX: Final = 2_000
 STEPS_MAX: Final = 10_000
-#: Machines of one scenario at most.
+#: Most machines in one scenario.
 MACHINES_MAX: Final = 100
 
 
@@ -55,13 +56,15 @@ def read_scenarios(path: Path) -> list[Scenario]:
     if ("config" in root) == ("policy" in root) and ("config" in root or "cell" not in root):
         root.fail("name the policy either by config = [\"FILE\", …] or by policy = '''…'''")
     if not root.values.get("scenario"):
-        root.fail("there is no [[scenario]] in it")
+        root.fail("it contains no [[scenario]]; add one with its steps")
     if len(list(root.children("scenario", ""))) > SCENARIOS_MAX:
-        root.fail(f"at most {SCENARIOS_MAX} scenarios in one file", "scenario")
-    return list(_scenarios(path, root))
+        root.fail(f"at most {SCENARIOS_MAX} scenarios in one file; use several files", "scenario")
+    read = list(_scenarios(path, root))
+    notes = tuple(notes_on_unused(root, read))
+    return [replace(scenario, notes=notes) for _, scenario in read]
 
 
-def _scenarios(path: Path, root: Table) -> Iterator[Scenario]:
+def _scenarios(path: Path, root: Table) -> Iterator[tuple[Table, Scenario]]:
     configs = tuple(str(path.parent / each) for each in root.texts("config"))
     policy = _policy(root) if "policy" in root else None if configs else ""
     seen: dict[str, int] = {}
@@ -70,10 +73,10 @@ def _scenarios(path: Path, root: Table) -> Iterator[Scenario]:
         table = Table(table.file, table.lines, table.path, table.values, f"scenario {name!r}")
         table.known(SCENARIO_KEYS)
         if name in seen:
-            table.fail(f"another scenario, in line {seen[name]}, has the same name", "name")
+            table.fail(f"another scenario, on line {seen[name]}, has the same name", "name")
         seen[name] = table.line("name")
         if isinstance(table.values.get("steps"), list) and len(table.values["steps"]) > STEPS_MAX:
-            table.fail(f"at most {STEPS_MAX} steps", "steps")
+            table.fail(f"at most {STEPS_MAX} steps; use several scenarios", "steps")
         cell = read_cell_tables((root, table), path.parent)
         jobs = read_jobs((root, table), in_cell=cell is not None)
         dags = read_dags((root, table), jobs.templates)
@@ -86,10 +89,10 @@ def _scenarios(path: Path, root: Table) -> Iterator[Scenario]:
         )
         if not steps.expectations:
             table.fail(
-                'it expects nothing, so it cannot fail; add a step such as { at = "1h", expect = "Claimed/Busy" }'
+                'it has no expectations, so it cannot fail; add a step such as { at = "1h", expect = "Claimed/Busy" }'
             )
         begins = table if "begins" in table else root
-        yield Scenario(
+        scenario = Scenario(
             name=name,
             file=str(path),
             line=table.line(),
@@ -113,10 +116,11 @@ def _scenarios(path: Path, root: Table) -> Iterator[Scenario]:
             actions=tuple(steps.actions),
             expectations=tuple(steps.expectations),
         )
+        yield table, scenario
 
 
 def _policy(root: Table) -> str:
-    """The text of the policy, moved down so that its lines have the numbers that they have in the file."""
+    """The text of the policy, padded so that its line numbers match those of the file."""
     text = root.text("policy", "")
     line = root.line("policy")
     rest = Path(root.file).read_text(encoding="utf-8").splitlines()[line - 1 :]
@@ -126,7 +130,7 @@ def _policy(root: Table) -> str:
 
 
 def _cycle_s(cell: CellPlan | None) -> float:
-    """How often the pool matches at least: the `schedule_interval` of its cell."""
+    """Longest interval between scheduling runs: the `schedule_interval` of the cell."""
     return 5.0 if cell is None else cell.cell.scheduler.schedule_interval.number
 
 
@@ -144,9 +148,9 @@ def _hosts(cell: CellPlan | None, usual: tuple[Table, ...], idle_s: float, remot
 
 
 def _machines(root: Table, table: Table, cell: CellPlan | None) -> tuple[ScenarioMachine, ...]:
-    """The machines of a scenario, or the only one; a scenario's `machines` take the place of the file's.
+    """The machines of a scenario, or the only one; a scenario's `machines` replace the file's.
 
-    Where none is named, the hosts of a cell are its machines.
+    If none is named, the hosts of the cell are its machines.
     """
     usual = (root.child("machine", "machine"), table.child("machine", "machine"))
     idle_s = (table if "idle" in table else root).duration("idle", 7200.0)
@@ -155,10 +159,10 @@ def _machines(root: Table, table: Table, cell: CellPlan | None) -> tuple[Scenari
     found = []
     given = owner.child("machines", "machines")
     if len(given.values) > MACHINES_MAX:
-        owner.fail(f"at most {MACHINES_MAX} machines", "machines")
+        owner.fail(f"at most {MACHINES_MAX} machines; describe fewer", "machines")
     for name in given.values:
         if not _NAME.fullmatch(name):
-            given.fail(f"{name!r} is not a name of a machine; use letters, digits, hyphens and dots", name)
+            given.fail(f"{name!r} is not a valid machine name; use letters, digits, hyphens and dots", name)
         each = given.child(name, f"machine {name!r}")
         machine_idle_s = each.duration("idle", idle_s)
         found.append(
@@ -176,7 +180,7 @@ def _machines(root: Table, table: Table, cell: CellPlan | None) -> tuple[Scenari
 
 
 def _moved(machine: ScenarioMachine, steps: MachineSteps) -> ScenarioMachine:
-    """A machine, and what its owner does."""
+    """A machine with the actions of its owner."""
     return replace(
         machine,
         presses=tuple(steps.presses),
@@ -198,7 +202,7 @@ def _hardware(*tables: Table, cpus: int = 1) -> Hardware:
             if key in sizes:
                 sizes[key] = each.whole(key, 1)
             elif isinstance(value, dict | list):
-                each.fail(f"the attribute {key} must be a text, a number, true or false", key)
+                each.fail(f"the attribute {key} must be a string, a number, true or false", key)
             else:
                 attributes[key] = value
     return Hardware(cpus=sizes["cpus"], memory_mb=sizes["memory"], disk_kb=sizes["disk"], attributes=attributes)
@@ -213,4 +217,4 @@ def _begins(table: Table) -> float:
         hours, minutes = int(clock[0]), int(clock[1])
         if hours < 24 and minutes < 60:
             return float(_DAYS.index(words[0][:3]) * 86_400 + hours * 3_600 + minutes * 60)
-    return table.fail(f'begins is a day and a time, for instance "Tue 22:00"; found {text!r}', "begins")
+    return table.fail(f'begins must be a day and a time, for example "Tue 22:00"; found {text!r}', "begins")

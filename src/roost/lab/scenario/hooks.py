@@ -29,7 +29,7 @@ _SCRIPT: Final = re.compile(r"(SLOT(_TYPE_)?\d+_)?STARTER_(PROLOG|EPILOG)")
 
 
 def read_hooks(tables: tuple[Table, ...]) -> dict[str, Script]:
-    """Knob to the program that it names; a later table goes before an earlier one. Raises LabError."""
+    """Knob to the program that it names; a later table overrides an earlier one. Raises LabError."""
     found: dict[str, Script] = {}
     for table in tables:
         hooks = table.child("hooks", "hooks")
@@ -41,15 +41,16 @@ def read_hooks(tables: tuple[Table, ...]) -> dict[str, Script]:
 def read_programs(tables: tuple[Table, ...], cell: CellPlan | None) -> dict[str, Script]:
     """The programs that a cell names, by the last part of their path. Raises LabError."""
     found: dict[str, Script] = {}
-    objects = "" if cell is None else "\n".join(write_cell(cell.cell).values())
+    # A later qconf order may name one, and another scenario of the file may have another cell.
+    objects = "" if cell is None else "\n".join((*write_cell(cell.cell).values(), *map(_told, tables)))
     for table in tables:
         programs = table.child("programs", "programs")
         for name in programs.values:
             if cell is None:
                 table.fail("it is a cell that names programs, and the pool has none; describe it in [cell]", "programs")
-            # An order of qconf may name it later.
-            if name not in objects and "qconf" not in str(table.values.get("steps", table.values.get("scenario", ""))):
-                programs.fail(f"no object of the cell names the program {name!r}", name)
+            if name not in objects:
+                remedy = "name it in an object, such as a queue's prolog, or remove it"
+                programs.fail(f"no object of the cell names the program {name!r}; {remedy}", name)
             given = programs.child(name, f"program {name}")
             given.known(PROGRAM_KEYS)
             lines = given.texts("qconf") if "qconf" in given else ()
@@ -59,8 +60,17 @@ def read_programs(tables: tuple[Table, ...], cell: CellPlan | None) -> dict[str,
     return found
 
 
+def _told(table: Table) -> str:
+    """The text of all cells in a scenario, or in a file with its scenarios, and of the orders that may change them
+    later."""
+    tables = [table.values, *table.values.get("scenario", ())]
+    orders = [step.get("qconf") for each in tables for step in each.get("steps", ())]
+    programs = table.child("programs", "programs").values.values()
+    return str([*(each.get("cell") for each in tables), *orders, *programs])
+
+
 def unused_hooks(hooks: Iterable[str], configs: Iterable[Config], said: Iterable[str]) -> list[str]:
-    """Hooks that no job can have: no configuration names their keyword, nor does what is said of jobs and orders."""
+    """Hooks that no job can have: neither a configuration nor a job or order names their keyword."""
     named = {str(config.get(name)).upper() for config in configs for name in config.names() if _KEYWORD.search(name)}
     texts = "\n".join(said).upper()
     keywords = {hook: hook.upper().split("_HOOK_")[0] for hook in hooks if _HOOK.fullmatch(hook)}
@@ -74,7 +84,7 @@ def read_scripts(table: Table) -> dict[str, Script]:
 
 
 def _point(hooks: Table, name: str) -> str:
-    """Where it runs: a `HookPoint`, or "" for a prolog or an epilog."""
+    """The point at which it runs: a `HookPoint`, or "" for a prolog or an epilog."""
     if _SCRIPT.fullmatch(name):
         return ""
     named = _HOOK.fullmatch(name)
@@ -83,7 +93,7 @@ def _point(hooks: Table, name: str) -> str:
     hint = "; use fetch for work that a hook brings" if named is not None and "FETCH" in named["point"] else ""
     points = ", ".join(f"KEYWORD_HOOK_{point}" for point in _AWAITED)
     known = f"{points}, STARTER_PROLOG or STARTER_EPILOG"
-    return hooks.fail(f"a program is named by its knob: {known}; found {name!r}{hint}", name)
+    return hooks.fail(f"a program must be named by its knob: {known}; found {name!r}{hint}", name)
 
 
 def _script(given: Table, point: str) -> Script:
@@ -91,7 +101,7 @@ def _script(given: Table, point: str) -> Script:
     value = given.values.get("status", 0)
     statuses = value if isinstance(value, list) else [value]
     if not statuses or not all(type(each) is int and 0 <= each < 256 for each in statuses):
-        given.fail(f"status is a number from 0 to 255, or a list of them; found {value!r}", "status")
+        given.fail(f"status must be a number from 0 to 255, or a list of them; found {value!r}", "status")
     if "prints" in given and point not in _PRINTING:
         given.fail(f"only the output of {' and '.join(_PRINTING)} has an effect", "prints")
     prints = ClassAd(_values(given.child("prints", given.what))) if "prints" in given else None
@@ -102,7 +112,7 @@ def _values(given: Table) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, value in given.values.items():
         if isinstance(value, dict):
-            given.fail(f"the value of {name} must be a text, a number, true, false or a list of them", name)
+            given.fail(f"the value of {name} must be a string, a number, true, false or a list of them", name)
         found[name] = value
         if isinstance(value, str) and value.startswith("="):
             try:

@@ -1,4 +1,4 @@
-"""What a scenario expects of its jobs, compared with what the queue has of them."""
+"""Compares what a scenario expects of its jobs with the queue."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from roost.lab.scenario.values import JobExpectation
 from roost.schedd.status import JobStatus
 from roost.sim.queue.queue import Queue
 
-#: Events of a job's log that are compared: number to the word of scenario files.
+#: Events of a job's log that are compared: number to the name in scenario files.
 LOGGED: Final[Mapping[int, str]] = {
     0: "submit",
     1: "execute",
@@ -26,22 +26,22 @@ LOGGED: Final[Mapping[int, str]] = {
     13: "released",
     24: "reconnect_failed",
 }
-#: What scenarios call the statuses of jobs that are called otherwise elsewhere.
+#: Job statuses with different names in scenarios.
 _PLACES: Final = {JobStatus.TRANSFERRING_OUTPUT: "running"}
-#: Status to the attribute that says why, and what that is the reason of.
+#: Status to the attribute with its reason, and the text that introduces it.
 _WHY: Final = {
     JobStatus.HELD: ("HoldReason", "is held"),
     JobStatus.REMOVED: ("RemoveReason", "was removed"),
-    JobStatus.IDLE: ("VacateReason", "waits again, since its last run was ended"),
+    JobStatus.IDLE: ("VacateReason", "is idle again because its last run was ended"),
 }
 _EVENT: Final = re.compile(r"^(\d{3}) \(", re.MULTILINE)
 
-#: Whether a value is the one that is wanted.
+#: Whether a value equals the expected one.
 Equals = Callable[[Any, Value], bool]
 
 
 def misses(each: JobExpectation, name: str, queue: Queue, now: float, equals: Equals) -> Iterator[tuple[str, str]]:
-    """What was expected of a job and what was found instead, in one line each. `name` is the queue's name of it."""
+    """What was expected of a job and what was found instead, one line each. `name` is the queue's name."""
     job, status = f"job {each.job}", queue.status.get(name)
     found = "not submitted" if status is None else _PLACES.get(status, status.name.lower())
     if name in queue.refused:
@@ -65,7 +65,7 @@ def misses(each: JobExpectation, name: str, queue: Queue, now: float, equals: Eq
 
 
 def why_there(job: str, name: str, queue: Queue) -> str:
-    """Why a job is held, was removed, or waits again, as its ad says; "" where the ad says nothing."""
+    """Why a job is held, was removed, or waits again, from its ad; "" if the ad does not say."""
     ad, status = queue.any_ad_of(name) or ClassAd(), queue.status.get(name)
     attribute, what = _WHY.get(status, ("", "")) if status is not None else ("", "")
     reason = ad.get(attribute)
@@ -73,6 +73,6 @@ def why_there(job: str, name: str, queue: Queue) -> str:
 
 
 def logged(queue: Queue, name: str) -> tuple[str, ...]:
-    """The events of a job's log, in order, but for those that only measure or move files."""
+    """The events of a job's log, in order, except those that only report measurements or file transfers."""
     numbers = (int(number) for number in _EVENT.findall("".join(queue.logs.get(name, ()))))
     return tuple(LOGGED[number] for number in numbers if number in LOGGED)

@@ -1,10 +1,10 @@
-"""What a scenario came to: in simulation, and, where that was asked for, on real daemons."""
+"""The outcome of a scenario: in simulation, and, if requested, on real daemons."""
 
 from __future__ import annotations
 
 from roost.base.records import dataclass, field
 from roost.config import Host
-from roost.lab.replay.comparison import Difference
+from roost.lab.replay.comparison import ReplayDifference
 from roost.lab.scenario.coverage import Coverage
 from roost.lab.scenario.run import Verdict, run_scenario
 from roost.lab.scenario.values import Scenario
@@ -16,19 +16,17 @@ class NoReplay(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """Of one scenario."""
+    """The outcome of one scenario."""
 
     verdict: Verdict
-    #: What it exercised.
+    #: The clauses that it exercised.
     coverage: Coverage = field(default_factory=Coverage)
-    #: Where real daemons do otherwise; None where they were not asked, or did not come to the end.
-    differences: tuple[Difference, ...] | None = None
-    #: What kept it from its end, or what daemons told of mistakes of theirs; "" for nothing.
+    #: Where real daemons differ; None if they did not run or did not reach the end.
+    differences: tuple[ReplayDifference, ...] | None = None
+    #: What kept it from its end, or internal errors of daemons; "" for none.
     problem: str = ""
-    #: Why it was not replayed on real daemons though that was asked for; "" where it was, or was not asked for.
+    #: Why it was not replayed on real daemons though requested; "" if it was, or was not requested.
     unreplayed: str = ""
-    #: How long it took, s of real time.
-    took_s: float = 0.0
 
     @property
     def passed(self) -> bool:
@@ -37,11 +35,11 @@ class Outcome:
 
 
 def unfinished(scenario: Scenario, problem: str) -> Outcome:
-    """The outcome of a scenario whose end was not seen."""
+    """The outcome of a scenario that did not finish."""
     return Outcome(verdict=Verdict(scenario=scenario, checked=0, failures=()), problem=problem)
 
 
 def simulated(scenario: Scenario, host: Host, width: int = 100) -> Outcome:
-    """What a scenario comes to in simulation alone. Raises LabError."""
+    """The outcome of a scenario in simulation only. Raises LabError."""
     coverage = Coverage()
     return Outcome(verdict=run_scenario(scenario, host, coverage, width), coverage=coverage)

@@ -1,7 +1,7 @@
 """Jobs that a scenario file describes by options of `qsub`: ``qsub = "-l licence=1 -q all.q -t 1-4"``.
 
-The options are read as `qsub` reads them, and the job has the ad that it makes of them. Those that are about files, the
-environment, mail and the command itself mean nothing in the lab, and are refused. `-hold_jid` names jobs of the file.
+The options are read as by `qsub`, and the job has the resulting ad. Options about files, the environment, mail and the
+command itself have no meaning in the lab, and are refused. `-hold_jid` names jobs of the file.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from roost.gridengine.commands.qsub import OPTIONS, Asked, requests_of, requirem
 from roost.lab.machines import LabError
 from roost.model import cell_requests as cell
 
-#: Options that act in the lab.
+#: Options that have an effect in the lab.
 ACTING: Final = (
     "A", "b", "h", "hard", "hold_jid", "js", "l", "masterq", "N", "now", "ot", "P", "p", "pe", "q", "R", "r", "soft",
     "t", "tc",
@@ -30,16 +30,16 @@ _LIMIT: Final = "JobMaterializeLimit"
 class QsubJob:
     """A job, or an array, as options of `qsub` describe it."""
 
-    #: What the submit language reads.
+    #: The text for the submit language.
     description: str
     attributes: Mapping[str, Any]
     #: First, last and step; None for a job without tasks.
     tasks: tuple[int, int, int] | None
-    #: Names of the jobs that have to leave first.
+    #: Names of the jobs that must leave the queue first.
     after: tuple[str, ...]
 
     def names(self, job: str) -> tuple[str, ...]:
-        """What its tasks are called in the scenario."""
+        """The names of its tasks in the scenario."""
         if self.tasks is None:
             return (job,)
         first, last, step = self.tasks
@@ -47,14 +47,14 @@ class QsubJob:
 
 
 def read_qsub(line: str, name: str) -> QsubJob:
-    """Read options; `name` is what the job is called without `-N`. Raises LabError."""
+    """Read options; `name` is the job's name without `-N`. Raises LabError."""
     try:
         given, rest = taken("qsub", shlex.split(line), OPTIONS)
         for each in given:
             if each.name not in ACTING:
-                raise LabError(f"-{each.name} means nothing in the lab; leave it out")
+                raise LabError(f"-{each.name} has no meaning in the lab; remove it")
         if rest:
-            raise LabError(f"{rest[0]!r} is not an option; say in the table of the job how it runs")
+            raise LabError(f"{rest[0]!r} is not an option; describe the job's behaviour in its table")
         asked = Asked()
         asked.take(given)
         asked.check()

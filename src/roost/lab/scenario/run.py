@@ -1,13 +1,13 @@
-"""Running scenarios: one machine, the real cores, and a look at every expected instant.
+"""Running scenarios: simulated machines, the real cores, and a check at every expected instant.
 
-The machine is the simulator's, its sensors those of the scenario. After everything else of an instant the expectations
-of that instant are looked at; one that has to hold for a while is looked at again whenever the slot has moved.
+The machines are the simulator's, their sensors those of the scenario. The expectations of an instant are checked after
+all its other events; one that must hold for a while is checked again whenever the slot has changed.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -17,8 +17,8 @@ from roost.config import Config, Host, MemoryHost, Setting
 from roost.lab.inputs.durations import shown
 from roost.lab.machines import LabError, load_config, make_pattern
 from roost.lab.node_changes import NodeChange
-from roost.lab.policy_check import not_acted_on, refuse_unreadable
-from roost.lab.scenario.actions import Stage, do, hurry, slot_named
+from roost.lab.policy_check import is_of_pool, not_acted_on, refuse_unreadable
+from roost.lab.scenario.actions import ActionContext, do, hurry, slot_named
 from roost.lab.scenario.cell_view import CellView, job_misses, queue_misses
 from roost.lab.scenario.coverage import Coverage
 from roost.lab.scenario.dags import Flow, dag_misses, names_at_try
@@ -29,8 +29,8 @@ from roost.lab.scenario.jobs import misses, why_there
 from roost.lab.scenario.values import (
     Expectation,
     JobExpectation,
-    Order,
     Scenario,
+    ScenarioCommand,
     ScenarioMachine,
     ScheduledAction,
     job_of,
@@ -39,7 +39,7 @@ from roost.node.host_slots import Starter
 from roost.runtime.master_settings import master_settings
 from roost.sim.forecast.starter_quiescence import reported_in
 from roost.sim.inputs.workload import Job
-from roost.sim.machine.host import Machine, Slot
+from roost.sim.machine.host import Machine, SimulatedSlot
 from roost.sim.machine.plan import MachinePlan
 from roost.sim.machine.pool_ads import pool_ad
 from roost.sim.machine.run import Run
@@ -48,13 +48,13 @@ from roost.sim.queue.local_jobs import local_machine_plan
 from roost.sim.world import BEGINNING, Plan, World
 from roost.startd.idleness import connections
 from roost.startd.layout.change import PresentLayout
-from roost.startd.machine import Step
+from roost.startd.machine import SlotStep
 from roost.startd.policy_inputs import Decision, Inputs, StepWorld
 from roost.startd.slot_state import SlotState
 from roost.startd.work import Taken
-from roost.starter.machine import Step as StarterStep
-from roost.starter.policy_inputs import Inputs as StarterInputs
-from roost.starter.work import Taken as StarterTaken
+from roost.starter.machine import StarterStep
+from roost.starter.policy_inputs import StarterInputs
+from roost.starter.work import StarterTaken
 
 #: Actions come after polls and before matching, expectations after everything else of the instant.
 _RANK_LOOK: Final = 9
@@ -67,7 +67,7 @@ class Failure:
     expectation: Expectation
     #: When, s since the beginning of the scenario.
     at_s: float
-    #: What was expected and what was found, in one line each.
+    #: What was expected and what was found, one line each.
     wanted: str
     found: str
     timeline: tuple[str, ...]
@@ -81,7 +81,7 @@ class Verdict:
     scenario: Scenario
     checked: int
     failures: tuple[Failure, ...]
-    #: What of its configuration the lab does not act on.
+    #: Settings that the lab ignores.
     notes: tuple[str, ...] = ()
 
     @property
@@ -99,31 +99,40 @@ class _Miss:
     explanation: str = ""
 
 
-#: Attributes that slots show to the pool, and that the machine's own expressions do not see.
+#: Knobs of the hook that fetches work, one of them by its old name.
+_FETCHES: Final = re.compile(r"_HOOK_FETCH_(WORK|JOB)\Z", re.IGNORECASE)
+#: Attributes that slots show to the pool but that the machine's own expressions do not see.
 _SHOWN: Final = frozenset(("requirements", "retirementtimeremaining"))
+
+#: The queue's codes of why an order did nothing with a job, in words.
+_NOT_DONE: Final = {
+    "not-found": "the job has left the queue",
+    "already-done": "that was already so",
+    "bad-status": "the job's status does not allow it",
+}
 
 
 class _World(World):
-    """A world that also tells what starters do."""
+    """A world that also reports what starters do."""
 
     def __init__(
         self,
         plan: Plan,
-        on_step: Callable[[Machine, Slot, Step, float], None],
-        on_starter: Callable[[Slot, StarterStep, float], None],
+        on_step: Callable[[Machine, SimulatedSlot, SlotStep, float], None],
+        on_starter: Callable[[SimulatedSlot, StarterStep, float], None],
         looked_at: frozenset[str],
     ) -> None:
         self._on_starter = on_starter
         self._looked_at = looked_at
         super().__init__(plan, on_step=on_step)
 
-    def run_begun(self, machine: Machine, slot: Slot, run: Run, now: float) -> None:
-        """What an expectation asks for is reported even if no policy does."""
+    def run_begun(self, machine: Machine, slot: SimulatedSlot, run: Run, now: float) -> None:
+        """Attributes in expectations are reported even if no policy refers to them."""
         run.asked_for |= self._looked_at
         super().run_begun(machine, slot, run, now)
 
-    def starter_stepped(self, machine: Machine, slot: Slot, step: StarterStep, now: float) -> None:
-        """What a starter decided."""
+    def starter_stepped(self, machine: Machine, slot: SimulatedSlot, step: StarterStep, now: float) -> None:
+        """Record a starter's step."""
         super().starter_stepped(machine, slot, step, now)
         self._on_starter(slot, step, now)
 
@@ -131,32 +140,34 @@ class _World(World):
 class _Run:
     def __init__(self, scenario: Scenario, host: Host, coverage: Coverage, width: int) -> None:
         self.host = host
-        #: What of the configuration has no effect here.
-        self.notes: dict[str, None] = {}
-        #: The knobs of the queue and the matchmaker that are set by now.
+        #: Parts of the file and its configuration that have no effect here.
+        self.notes = dict.fromkeys(scenario.notes)
+        #: The current settings of the queue and the matchmaker.
         self.pool_settings = (Setting("NEGOTIATOR_INTERVAL", f"{scenario.cycle_s:g}"), *scenario.settings)
         self.scenario = scenario
         pool_config = self._pool_config()
         self.scenario = scenario = configured(scenario, pool_config)
         for name, template in scenario.templates.items():
             self.notes |= dict.fromkeys(f"job {name}: {text}" for text in template.warnings(pool_config))
+        self.notes |= dict.fromkeys(note for each in scenario.dags.values() for note in each.notes())
         self.coverage = coverage
         self.start = BEGINNING + scenario.begins_s
         self.taken: list[tuple[str, Taken]] = []
         self.starters: list[tuple[str, StarterTaken]] = []
         self.missed: list[_Miss] = []
-        #: Slot to its state when it was looked at last.
+        #: Slot to its state at the last check.
         self.before: dict[str, SlotState] = {}
-        #: The queue's name of a job to the scenario's, and back.
+        #: Maps between the queue's and the scenario's names of jobs.
         submitted, fetched = scenario.submitted(self.start), scenario.brought(self.start)
         described = (*scenario.jobs, *scenario.fetched)
         self.names = {job.name: each.name for job, each in zip((*submitted, *fetched), described, strict=True)}
         self.ids = {name: number for number, name in self.names.items()}
-        #: Machine to the knobs that are set for it by now.
+        #: Machine to its current settings.
         self.settings = {each.name: (*scenario.settings, *each.settings) for each in scenario.machines}
         self.explainer = Explainer(width, coverage.origins)
         configs = [self._config(each) for each in scenario.machines]
         self._refuse_unused_hooks(configs)
+        self._refuse_unfetched(configs)
         machines = tuple(self._plan(each, config) for each, config in zip(scenario.machines, configs, strict=True))
         pattern = make_pattern(pool_config, scenario.hardware)
         plan = Plan(
@@ -195,12 +206,22 @@ class _Run:
     def _config(self, machine: ScenarioMachine) -> Config:
         """The configuration of a machine."""
         config = self._loaded(machine, self.settings[machine.name])
+        self._note_of_pool(machine.name, machine.settings)
         self.coverage.configured(config)
         return config
 
     def _pool_config(self) -> Config:
-        """That of the queue and the matchmaker: it knows nothing of what single machines have besides."""
+        """The configuration of the queue and the matchmaker, without settings of single machines."""
         return self._loaded(self.scenario.machines[0], self.pool_settings)
+
+    def _note_of_pool(self, machine: str, settings: Iterable[Setting]) -> None:
+        """Note knobs of the queue and the matchmaker that only one machine is given."""
+        names = dict.fromkeys(each.name for each in settings if is_of_pool(each.name))
+        if names:
+            self.notes[
+                f"{machine}: {', '.join(names)} cannot be set for one machine, since the daemons of the pool read it: "
+                "set it for the scenario"
+            ] = None
 
     def _loaded(self, machine: ScenarioMachine, settings: tuple[Setting, ...]) -> Config:
         scenario = self.scenario
@@ -223,23 +244,32 @@ class _Run:
         said += [str(setting.value) for action in scenario.actions for setting in action.settings]
         if unused := unused_hooks(scenario.hooks, configs, said):
             keyword = unused[0].upper().split("_HOOK_")[0]
-            raise LabError(
-                f"{scenario.file}:{scenario.line}: scenario {scenario.name!r}: nothing runs the hook {unused[0]}: set "
-                f"STARTER_JOB_HOOK_KEYWORD = {keyword}, or HookKeyword of a job"
-            )
+            remedy = f"set STARTER_JOB_HOOK_KEYWORD = {keyword}, or HookKeyword of a job"
+            raise scenario.refused(f"nothing runs the hook {unused[0]}: {remedy}")
+
+    def _refuse_unfetched(self, configs: Sequence[Config]) -> None:
+        """Raise LabError for a job to be fetched if no machine ever has a FETCH_WORK hook."""
+        scenario = self.scenario
+        names = [name for config in configs for name in config.names()]
+        names += [setting.name for action in scenario.actions for setting in action.settings]
+        if scenario.fetched and not any(_FETCHES.search(name) for name in names):
+            remedy = "set STARTD_JOB_HOOK_KEYWORD = SITE and SITE_HOOK_FETCH_WORK"
+            raise scenario.refused(f"no machine fetches {scenario.fetched[0].name}: {remedy}")
 
     def _plan(self, machine: ScenarioMachine, config: Config, present: PresentLayout | None = None) -> MachinePlan:
-        relaid = any(action.order is Order.RECONFIG for action in self.scenario.actions)
+        relaid = any(action.order is ScenarioCommand.RECONFIG for action in self.scenario.actions)
         pattern = make_pattern(config, machine.hardware, accounts=relaid, present=present)
         sensors = machine.sensors(self.start, connections(config))
         plan = pattern.machine(machine.name, sensors.owner, started_at=self.start, phase_s=0)
         return replace(plan, sensors=sensors)
 
     def _reconfigure(self, action: ScheduledAction, now: float) -> None:
-        """One machine's daemon reads its configuration anew, or all daemons of the pool do."""
+        """One machine's daemon, or all daemons of the pool, reread their configuration."""
         for machine in self.scenario.machines:
             if action.machine in ("", machine.name):
                 self.settings[machine.name] = (*self.settings[machine.name], *action.settings)
+                if action.machine:
+                    self._note_of_pool(machine.name, action.settings)
                 config = self._loaded(machine, self.settings[machine.name])
                 simulated = self._machine(machine.name)
                 simulated.reconfigure(self._plan(machine, config, simulated.present), now)
@@ -252,7 +282,7 @@ class _Run:
         machines = self.world.machines
         return next((each for each in machines if each.plan.name == name), machines[0])
 
-    def _stepped(self, machine: Machine, slot: Slot, step: Step, now: float) -> None:
+    def _stepped(self, machine: Machine, slot: SimulatedSlot, step: SlotStep, now: float) -> None:
         for taken in step.transitions:
             self.taken.append((slot.plan.name, taken))
             for decision in taken.decisions:
@@ -263,19 +293,19 @@ class _Run:
             if each.for_s and each.at_s < at_s <= each.at_s + each.for_s and slot is self._slot(each):
                 self._look_at_pair(each, slot, Inputs(slot.state, slot.plan.policy, now), at_s)
 
-    def _starter_stepped(self, slot: Slot, step: StarterStep, now: float) -> None:
+    def _starter_stepped(self, slot: SimulatedSlot, step: StarterStep, now: float) -> None:
         for taken in step.transitions:
             if taken.decision is not None:
                 self.starters.append((slot.plan.name, taken))
             for decision in taken.decisions:
                 self.coverage.decided(decision)
 
-    def _cover(self, slot: Slot, now: float) -> None:
+    def _cover(self, slot: SimulatedSlot, now: float) -> None:
         if slot.starter is not None and slot.starter.alive:
             self.coverage.look_at_starter(StarterInputs(slot.starter.state, slot.starter.policy, now))
         waiting = [ad for _, ad in self.world.queue.idle_ads()]
         self.coverage.look(Inputs(slot.state, slot.plan.policy, now), waiting)
-        # What the slot has just left, or ordered meanwhile, was asked in the state before.
+        # Expressions of a transition were evaluated in the state before it.
         before, after = self.before.get(slot.plan.name), slot.state.claim.activation
         if before is not None and before.pair != slot.state.pair:
             self.coverage.look(Inputs(replace(before, ad=slot.state.ad), slot.plan.policy, now))
@@ -283,24 +313,27 @@ class _Run:
             self.coverage.look(Inputs(before, slot.plan.policy, after.checkpointed_at))
         self.before[slot.plan.name] = slot.state
 
-    def _slot(self, each: Expectation) -> Slot | None:
+    def _slot(self, each: Expectation) -> SimulatedSlot | None:
         return slot_named(self._machine(each.machine), each.slot)
 
     def _do(self, action: ScheduledAction, now: float) -> None:
         try:
-            stage = Stage(self.world, self._reconfigure, self.flows, self.names)
-            do(action, stage, self._machine(action.machine), self.ids.get(action.job, ""), now)
+            stage = ActionContext(self.world, self._reconfigure, self.flows, self.names)
+            why = do(action, stage, self._machine(action.machine), self.ids.get(action.job, ""), now)
         except LabError as error:
             raise self.scenario.failed(action, error) from None
-        if action.order is Order.SHUTDOWN and action.how == "graceful":
+        if why:
+            order = f"{action.order.value.replace('_', ' ')} of job {action.job} at {shown(action.at_s)}"
+            self.notes[f"{self.scenario.file}:{action.line}: {order} had no effect: {_NOT_DONE.get(why, why)}"] = None
+        if action.order is ScenarioCommand.SHUTDOWN and action.how == "graceful":
             machine = self._machine(action.machine)
             config = next(self._config(each) for each in self.scenario.machines if each.name == machine.plan.name)
             self.world.engine.at(now + master_settings(config).graceful_s, partial(hurry, machine))
 
-    # -- looking -------------------------------------------------------------------------------------------
+    # -- checks -------------------------------------------------------------------------------------------
 
     def _make(self, dag: str, node: str, described: list[dict[str, Any]], now: float) -> list[Job]:
-        """Jobs of a DAG's node, which come of themselves."""
+        """Create the jobs of a DAG's node, which no step submits."""
         number = 1 + max((int(name.partition(".")[0]) for name in self.names), default=0)
         called = names_at_try(dag, node, len(described), self.ids)
         jobs = []
@@ -328,7 +361,7 @@ class _Run:
             if each.pair is not None or each.values:
                 slots = self._machine(each.machine).slots
                 there = ", ".join(str(other.plan.id).removeprefix("slot") for other in slots)
-                self._miss(each, f"slot {each.slot}", f"no such slot; there are: {there}")
+                self._miss(each, f"slot {each.slot}", f"no such slot; the slots are: {there}")
             return
         inputs = Inputs(slot.state, slot.plan.policy, now)
         self._cover(slot, now)
@@ -344,7 +377,7 @@ class _Run:
     def _miss(self, each: Expectation, wanted: str, found: str, why: str = "", at_s: float | None = None) -> None:
         self.missed.append(_Miss(each, each.at_s if at_s is None else at_s, wanted, found, why))
 
-    def _look_at_pair(self, each: Expectation, slot: Slot, inputs: Inputs, at_s: float) -> None:
+    def _look_at_pair(self, each: Expectation, slot: SimulatedSlot, inputs: Inputs, at_s: float) -> None:
         pair, state = str(slot.state.pair), slot.state.state.value
         if each.pair is None or each.pair in (pair, state):
             return
@@ -362,10 +395,10 @@ class _Run:
         waiting = [each for each in self._waiting() if each[0] == job]
         return self.explainer.why_not("Claimed", inputs, waiting) if waiting else ""
 
-    def _last(self, slot: Slot) -> Taken | None:
+    def _last(self, slot: SimulatedSlot) -> Taken | None:
         return next((taken for name, taken in reversed(self.taken) if name == slot.plan.name), None)
 
-    def _look_at_starter(self, each: Expectation, slot: Slot) -> None:
+    def _look_at_starter(self, each: Expectation, slot: SimulatedSlot) -> None:
         alive = slot.starter is not None and slot.starter.alive
         found = slot.starter.state.state.value if alive and slot.starter is not None else ""
         if each.starter is not None and each.starter != found:
@@ -373,7 +406,7 @@ class _Run:
             why = self.explainer.why_here(mine[-1], self.start) if mine else ""
             self._miss(each, f"starter {each.starter or 'none'}", f"starter {found or 'none'}", why)
 
-    def _look_at_last(self, each: Expectation, slot: Slot) -> None:
+    def _look_at_last(self, each: Expectation, slot: SimulatedSlot) -> None:
         last = self._last(slot)
         for what, wanted, found in (
             ("transition", each.transition, last and last.number),
@@ -388,7 +421,7 @@ class _Run:
         why = why_there(wanted.job, name, queue)
         for expected, found in misses(wanted, name, queue, now, _is):
             self._miss(each, expected, found, why)
-            # Once for all that was expected of it.
+            # The explanation is given only once for all its expectations.
             why = ""
 
     def _look_at_cell(self, each: Expectation, now: float) -> None:
@@ -406,7 +439,7 @@ class _Run:
         if each.qstat is not None and each.qstat != (lines := view.lines()):
             self._miss(each, " | ".join(each.qstat) or "no jobs", " | ".join(lines) or "no jobs")
 
-    def _look_at_value(self, each: Expectation, name: str, wanted: Any, slot: Slot, inputs: Inputs) -> None:
+    def _look_at_value(self, each: Expectation, name: str, wanted: Any, slot: SimulatedSlot, inputs: Inputs) -> None:
         job = inputs.state.claim.job_ad
         if each.against is not None:
             job = job_of(self.scenario.described[each.against.split("/")[0]], 0, inputs.now, "").ad
@@ -416,7 +449,7 @@ class _Run:
             decision = StarterInputs(starter.state, starter.policy, inputs.now).decide(name.upper())
             self.coverage.decided(decision)
         elif any(each.lower() in _SHOWN for each in re.findall(r"\w+", name)):
-            # What only the pool sees of the slot.
+            # An attribute that only the pool sees.
             decision = _decided(name, inputs, job, pool_ad(slot, inputs.now))
         else:
             self._refuse_other_ad(each, name, inputs, job)
@@ -429,9 +462,9 @@ class _Run:
         self._miss(each, f"{asked} = {unparse_value(expected)}", f"{asked} = {unparse_value(value)}", text)
 
     def _refuse_other_ad(self, each: Expectation, name: str, inputs: Inputs, job: ClassAd | None) -> None:
-        """A bare name is the slot's: one that only the job has would be looked up there without a word."""
+        """An unscoped name is the slot's: one that only the job has would silently be looked up in the job."""
         if name.isidentifier() and name not in inputs.my and job is not None and job.get(name) is not None:
-            why = f"it is an attribute of the job; write TARGET.{name}, or expect it of a job with jobs"
+            why = f"it is an attribute of the job; write TARGET.{name}, or put the expectation under jobs"
             raise LabError(f"{self.scenario.file}:{each.line}: {name} is not an attribute of the slot: {why}")
 
     def _starter_of(self, each: Expectation) -> Starter | None:
@@ -463,13 +496,13 @@ class _Run:
 
 
 def _logged(job: Job) -> Job:
-    """A job with an event log of its own."""
+    """A job with its own event log."""
     job.ad.put("UserLog", job.name)
     return job
 
 
 def _decided(text: str, inputs: Inputs, job: ClassAd | None, my: ClassAd | None = None) -> Decision:
-    """An expression that is not an attribute of policy, asked of the slot's ad or of `my`."""
+    """Evaluate an expression that is not a policy attribute on the slot's ad or on `my`."""
     formula = parse_expression(text)
     world = StepWorld(inputs.policy, inputs.state.name, inputs.now)
     my = inputs.my if my is None else my
@@ -478,7 +511,7 @@ def _decided(text: str, inputs: Inputs, job: ClassAd | None, my: ClassAd | None 
 
 
 def _value(wanted: Any) -> Value:
-    """A value of TOML as a value of the language; a text that begins with ``=`` is an expression."""
+    """A TOML value as a value of the language; a string that begins with ``=`` is an expression."""
     if isinstance(wanted, str) and wanted.startswith("="):
         return evaluate(parse_expression(wanted[1:]))
     return wanted  # type: ignore[no-any-return]
@@ -499,23 +532,23 @@ def _near(value: Value, expected: Value) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observed:
-    """What came of a scenario, and all that happened in it."""
+    """The verdict on a scenario, and everything that happened in it."""
 
     verdict: Verdict
-    #: Transitions of all slots, by the slots' names, what jobs did as the queue saw it, and what DAGs and their nodes
-    #: did; each in the order of time.
+    #: Transitions of all slots, by the slots' names, changes of jobs in the queue, and changes of DAGs and their nodes;
+    #: each in the order of time.
     taken: tuple[tuple[str, Taken], ...]
     jobs: tuple[JobChange, ...]
     nodes: tuple[NodeChange, ...]
 
 
 def run_scenario(scenario: Scenario, host: Host, coverage: Coverage, width: int = 100) -> Verdict:
-    """Run a scenario; what it exercised is added to `coverage`. Raises LabError."""
+    """Run a scenario, adding the exercised clauses to `coverage`. Raises LabError."""
     return observe_scenario(scenario, host, coverage, width).verdict
 
 
 def observe_scenario(scenario: Scenario, host: Host, coverage: Coverage, width: int = 100) -> Observed:
-    """The same, with all that happened. Raises LabError."""
+    """Run a scenario, and return everything that happened. Raises LabError."""
     run = _Run(scenario, host, coverage, width)
     verdict = run.verdict()
     changes = (replace(each, job=run.names[each.job]) for each in run.world.queue.changes)

@@ -1,4 +1,4 @@
-"""The sensors of a scenario's machine: what `sim.sensors` reads, and beside it a console apart from the terminals, and
+"""The sensors of a scenario's machine: what `sim.sensors` reads, plus a console separate from the terminals, and
 attributes of the machine that change at known instants.
 """
 
@@ -21,15 +21,15 @@ from roost.startd.idleness import Idleness, slot_idleness
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScenarioSensors(Sensors):
-    """`owner` is who presses any key; `console`, keys of the machine's own keyboard."""
+    """`owner` is the use of any keyboard; `console`, that of the machine's own keyboard."""
 
     console: OwnerTrace = NOBODY
     #: (epoch s, attributes of the machine from then on), in order.
     changes: tuple[tuple[float, ClassAd], ...] = ()
 
     def ad(self, fixed: ClassAd, slot: SlotId, now: float, loads: Loads, number: int, started_at: float) -> ClassAd:
-        """The ad of one slot but for its latches."""
-        # `super()` without arguments does not work in a class that `slots=True` has made anew.
+        """The ad of one slot, except for its latches."""
+        # `super()` without arguments does not work in a class that `slots=True` has created again.
         ad = Sensors.ad(self, fixed, slot, now, loads, number, started_at)
         for at, given in self.changes:
             if at <= now:
@@ -64,7 +64,7 @@ class ScenarioSensors(Sensors):
         return steps
 
     def reaches(self, slot: SlotId, now: float) -> dict[str, Reach]:
-        """Idle times that fall back to 0 when the owner comes; not those that are given."""
+        """Idle times that reset to 0 when the owner arrives; not those that are given."""
         found = Sensors.reaches(self, slot, now)
         if "consoleidle" in found:
             found["consoleidle"] = partial(self.console.idle_beyond, now)

@@ -1,7 +1,7 @@
-"""The steps of a scenario file: what each key of a step means.
+"""The steps of a scenario file: the meaning of each key of a step.
 
-A step has a time and any number of other keys; each is read by the function that `READERS` names for it. The order of
-steps is that of time, so that a file reads as what happens.
+A step has a time and any number of other keys; each is read by its function in `READERS`. Steps must be in the order of
+time, so that a file reads in the order of events.
 """
 
 from __future__ import annotations
@@ -18,7 +18,14 @@ from roost.lab.scenario.cell_steps import CELL_JOB_KEYS, check_qconf, check_qmod
 from roost.lab.scenario.dags import NODE_STATES, STATUSES, ScenarioDag
 from roost.lab.scenario.described import Described, Jobs
 from roost.lab.scenario.jobs import LOGGED
-from roost.lab.scenario.values import DagExpectation, Expectation, JobExpectation, Order, ScheduledAction, Submitted
+from roost.lab.scenario.values import (
+    DagExpectation,
+    Expectation,
+    JobExpectation,
+    ScenarioCommand,
+    ScheduledAction,
+    Submitted,
+)
 from roost.model.reasons import Reason
 from roost.startd.states import PAIRS
 from roost.startd.transitions import TRANSITIONS
@@ -28,13 +35,13 @@ _PAIRS: Final = tuple(sorted(str(pair) for pair in PAIRS))
 _STATES: Final = frozenset(pair.state.value for pair in PAIRS)
 #: Where a job can be.
 PLACES: Final = ("idle", "running", "suspended", "completed", "held", "removed", "refused")
-#: Keys of a table that is expected; whatever else is in it is an expression.
+#: Keys of an expectation table; any other key is an expression.
 EXPECT_KEYS: Final = (
     "state", "for", "job", "jobs", "starter", "transition", "reason", "hooks", "dags", "against", "queues", "qstat",
 )  # fmt: skip
-#: Keys of a DAG that is expected.
+#: Keys of a DAG expectation.
 DAG_EXPECT_KEYS: Final = ("status", "exit", "nodes")
-#: Keys of a job that is expected; whatever else is in its table is an expression.
+#: Keys of a job expectation; any other key in its table is an expression.
 JOB_EXPECT_KEYS: Final = ("status", "starts", "exits", "log", *CELL_JOB_KEYS)
 _TRANSITIONS: Final = tuple(
     sorted({row.number for row in TRANSITIONS}, key=lambda number: (int(number.rstrip("abc")), number))
@@ -48,9 +55,9 @@ _OF_MACHINES: Final = _OF_SLOTS | {
 }  # fmt: skip
 #: Keys of an expectation that are not about a slot.
 _OF_QUEUE: Final = frozenset(("jobs", "hooks", "dags", "queues", "qstat"))
-#: Keys of a step, of an expectation and of a job that is expected which only a pool with a cell knows.
+#: Keys of a step, of an expectation and of a job expectation that require a cell.
 _OF_CELL: Final = frozenset(("qmod", "qconf", "user"))
-#: Attributes that the machine senses itself, and the key that moves them.
+#: Attributes that the machine measures itself, and the key that changes them.
 _SENSED: Final = {
     "keyboardidle": "keys or remote_keys", "consoleidle": "keys", "loadavg": "load", "totalloadavg": "load",
 }  # fmt: skip
@@ -58,7 +65,7 @@ _SENSED: Final = {
 
 @dataclass(slots=True)
 class MachineSteps:
-    """What the owner of a machine does."""
+    """The actions of a machine's owner."""
 
     presses: list[tuple[float, float]] = field(default_factory=list)
     remote_presses: list[tuple[float, float]] = field(default_factory=list)
@@ -68,7 +75,7 @@ class MachineSteps:
 
 @dataclass(slots=True)
 class Steps:
-    """Steps, sorted by what they are."""
+    """Steps, sorted by kind."""
 
     known: Jobs
     machines: dict[str, MachineSteps]
@@ -85,17 +92,17 @@ class Steps:
 
     @property
     def described(self) -> Described:
-        """Jobs that are described, by name."""
+        """The described jobs by name."""
         return self.known.described
 
     def has_node(self, job: str) -> bool:
-        """Whether a job is one of a node of a DAG that was submitted."""
+        """Whether a job belongs to a node of a submitted DAG."""
         dag, _, node = job.partition("/")[0].partition(".")
-        submitted = any(action.order is Order.DAG and action.how == dag for action in self.actions)
+        submitted = any(action.order is ScenarioCommand.DAG and action.how == dag for action in self.actions)
         return submitted and (node in self.dags[dag].dag.nodes or node.rpartition(".")[0] in self.dags[dag].dag.nodes)
 
     def machine(self, step: Table) -> MachineSteps:
-        """What happens at the machine that a step is about."""
+        """The actions at the machine that a step is about."""
         return self.machines[step.text("on", next(iter(self.machines)))]
 
 
@@ -110,38 +117,38 @@ def read_steps(scenario: Table, found: Steps) -> Steps:
         step.known(STEP_KEYS)
         doing = [key for key in READERS if key in step]
         if not doing:
-            step.fail(f"the step has nothing to do; give it one of {', '.join(READERS)}")
+            step.fail(f"the step is empty; give it one of {', '.join(READERS)}")
         if "for" in step and "load" not in step:
-            step.fail("for belongs to load; in expect it stands within the table", "for")
+            step.fail("for belongs to load; in expect, put it inside the table", "for")
         if "slot" in step and not _OF_SLOTS.intersection(doing):
-            step.fail(f"slot is a number or a name; it belongs to one of {', '.join(sorted(_OF_SLOTS))}", "slot")
+            step.fail(f"slot names a slot; it is valid only with one of {', '.join(sorted(_OF_SLOTS))}", "slot")
         _check_machine(found, step, doing)
         _check_cell(found, step)
         if "user" in step and not {"qmod", "qconf"}.intersection(doing):
-            step.fail("user says whose order it is; it belongs to qmod or qconf", "user")
+            step.fail("user names who gives the order; it is valid only with qmod or qconf", "user")
         for key in doing:
             READERS[key](found, step, key, at_s)
     return found
 
 
 def _check_machine(found: Steps, step: Table, doing: list[str]) -> None:
-    """A step about a machine names it, where there are several."""
+    """Check that a step about a machine names it if there are several."""
     names = ", ".join(found.machines)
     about = [key for key in doing if key in _OF_MACHINES]
     if "on" in step:
         if step.text("on", "") not in found.machines:
-            step.fail(f"on is one of the machines {names}; found {step.values['on']!r}", "on")
+            step.fail(f"on must be one of the machines {names}; found {step.values['on']!r}", "on")
         if not about:
-            step.fail(f"on is a machine; it belongs to one of {', '.join(sorted(_OF_MACHINES))}", "on")
+            step.fail(f"on names a machine; it is valid only with one of {', '.join(sorted(_OF_MACHINES))}", "on")
     elif len(found.machines) > 1 and any(_needs_machine(step, key) for key in about):
         step.fail(f"there are several machines; name one with `on`: {names}", about[0])
 
 
 def _check_cell(found: Steps, table: Table, keys: Collection[str] = _OF_CELL) -> None:
-    """What only a cell knows is refused where there is none."""
+    """Refuse keys that require a cell if there is none."""
     named = None if found.in_cell else next((key for key in table.values if key in keys), None)
     if named is not None:
-        table.fail(f"{named} is about a Grid Engine cell, and the pool has none; describe it in [cell]", named)
+        table.fail(f"{named} requires a Grid Engine cell, but the pool has none; describe one in [cell]", named)
 
 
 def _needs_machine(step: Table, key: str) -> bool:
@@ -156,11 +163,11 @@ def slot_of(step: Table) -> str:
     value = step.values.get("slot", 1)
     text = str(value).removeprefix("slot")
     if isinstance(value, bool) or not all(part.isdecimal() for part in text.split("_")) or text.count("_") > 1:
-        step.fail(f'slot is a number, or a name such as "1_2" for a dynamic slot; found {value!r}', "slot")
+        step.fail(f'slot must be a number, or a name such as "1_2" for a dynamic slot; found {value!r}', "slot")
     return text
 
 
-# -- what happens --------------------------------------------------------------------------------------------
+# -- events --------------------------------------------------------------------------------------------
 
 
 def _submit(found: Steps, step: Table, key: str, at_s: float) -> None:
@@ -173,14 +180,15 @@ def _submit(found: Steps, step: Table, key: str, at_s: float) -> None:
         members = found.known.groups[name]
         after = _after(found, step, key, name)
         if key == "fetch" and len(members) > 1:
-            step.fail(f"a hook brings one job at a time; the description of {name} makes {len(members)}", key)
+            what = f"the description of {name} produces {len(members)}; let it queue one"
+            step.fail(f"a hook brings one job at a time; {what}", key)
         for proc, each in enumerate(members):
             named = each if number == 1 else f"{each}/{number}"
             jobs.append(Submitted(at_s, named, found.described[each], proc, after))
 
 
 def _after(found: Steps, step: Table, key: str, job: str) -> tuple[str, ...]:
-    """The jobs that have to leave before a job that is submitted now: of each that `-hold_jid` names the last."""
+    """The jobs that must leave before a job submitted now: the last one of each name in `-hold_jid`."""
     asked = found.known.templates[job].qsub
     last: list[str] = []
     for name in () if asked is None else asked.after:
@@ -190,7 +198,10 @@ def _after(found: Steps, step: Table, key: str, job: str) -> tuple[str, ...]:
             if name in (each.name, _group(each.name), _group(each.name).partition("/")[0])
         ]
         if not there:
-            step.fail(f"{job} waits for {name}, which has not been submitted before this step", key)
+            step.fail(
+                f"{job} waits for {name}, which has not been submitted before this step; submit it in an earlier one",
+                key,
+            )
         last.append(there[-1])
     return tuple(last)
 
@@ -213,16 +224,16 @@ def _attributes(found: Steps, step: Table, key: str, at_s: float) -> None:
     given = step.child(key, step.what)
     for name in given.values:
         if name.lower() in _SENSED:
-            step.fail(f"{name} is what the machine senses; move it with {_SENSED[name.lower()]}", key)
+            step.fail(f"{name} is measured by the machine; set it with {_SENSED[name.lower()]}", key)
     found.machine(step).attributes.append((at_s, _ad_values(given, step, key)))
 
 
 def _ad_values(given: Table, step: Table, key: str) -> dict[str, Any]:
-    """Values of an ad; a text that begins with ``=`` is an expression."""
+    """Values of an ad; a string that begins with ``=`` is an expression."""
     values: dict[str, Any] = {}
     for name, value in given.values.items():
         if isinstance(value, dict):
-            step.fail(f"the value of {name} must be a text, a number, true, false or a list of them", key)
+            step.fail(f"the value of {name} must be a string, a number, true, false or a list of them", key)
         values[name] = _expression(step, key, value[1:]) if _is_formula(value) else value
     return values
 
@@ -275,7 +286,7 @@ def _drain(found: Steps, step: Table, key: str, at_s: float) -> None:
 
 def _plain(found: Steps, step: Table, key: str, at_s: float) -> None:
     if step.values[key] is not True:
-        step.fail(f"{key} has no other value than true", key)
+        step.fail(f"{key} can only be true", key)
     found.actions.append(_action(step, key, at_s))
 
 
@@ -284,12 +295,12 @@ def _of_job(found: Steps, step: Table, key: str, at_s: float) -> None:
         members = [each.name for each in found.jobs if name in (each.name, _group(each.name))]
         members = members or [name] * found.has_node(name)
         if not members:
-            step.fail(f"no job {name!r} has been submitted before this step", key)
+            step.fail(f"no job {name!r} has been submitted before this step; submit it in an earlier one", key)
         found.actions += [_action(step, key, at_s, job=each) for each in members]
 
 
 def _group(job: str) -> str:
-    """What the jobs of one submission have in common in their names: ``a`` of ``a.0``, ``a/2`` of ``a.0/2``."""
+    """The common part of the names of jobs from one submission: ``a`` of ``a.0``, ``a/2`` of ``a.0/2``."""
     name, slash, number = job.partition("/")
     return name.rpartition(".")[0] + slash + number
 
@@ -313,10 +324,12 @@ def _of_dag(found: Steps, step: Table, key: str, at_s: float) -> None:
 
 def _action(step: Table, key: str, at_s: float, **given: Any) -> ScheduledAction:
     on = step.text("on", "")
-    return ScheduledAction(at_s=at_s, line=step.line(), order=Order(key), machine=on, slot=slot_of(step), **given)
+    return ScheduledAction(
+        at_s=at_s, line=step.line(), order=ScenarioCommand(key), machine=on, slot=slot_of(step), **given
+    )
 
 
-# -- what is expected ------------------------------------------------------------------------------------------
+# -- expectations ------------------------------------------------------------------------------------------
 
 
 def _expect(found: Steps, step: Table, key: str, at_s: float) -> None:
@@ -325,7 +338,7 @@ def _expect(found: Steps, step: Table, key: str, at_s: float) -> None:
         step.file, step.lines, (*step.path, key), {"state": given} if isinstance(given, str) else given, step.what
     )
     if not isinstance(table.values, dict):
-        step.fail(f'{key} is "State/Activity" or a table such as {{ state = "Claimed/Busy", job = "a" }}', key)
+        step.fail(f'{key} must be "State/Activity" or a table such as {{ state = "Claimed/Busy", job = "a" }}', key)
     pair = table.values.get("state")
     if pair is not None and pair not in _PAIRS and pair not in _STATES:
         near = difflib.get_close_matches(str(pair), [*_PAIRS, *_STATES], 1)
@@ -357,13 +370,13 @@ def _expect(found: Steps, step: Table, key: str, at_s: float) -> None:
     )
     _check_cell(found, table, ("queues", "qstat"))
     if pair is None and "for" in table:
-        step.fail("for is how long the slot has to stay in a state; name it by state", key)
+        step.fail("for states how long the slot must stay in a state; name the state with state", key)
     if (
         not any(name in table for name in ("state", "job", "transition", "reason", "starter"))
         and not (expected.jobs or expected.dags or expected.hooks or expected.values or expected.queues)
         and expected.qstat is None
     ):
-        step.fail('it expects nothing, so it cannot fail; say what has to be, such as expect = "Claimed/Busy"', key)
+        step.fail('it has no expectations, so it cannot fail; add one, such as expect = "Claimed/Busy"', key)
     found.expectations.append(expected)
 
 
@@ -372,7 +385,7 @@ def _transition(table: Table, step: Table, key: str) -> str | None:
         return None
     number = str(table.values["transition"])
     if number not in _TRANSITIONS:
-        step.fail(f"{number!r} is not the number of a transition; there are: {', '.join(_TRANSITIONS)}", key)
+        step.fail(f"{number!r} is not the number of a transition; the transitions are: {', '.join(_TRANSITIONS)}", key)
     return number
 
 
@@ -390,10 +403,11 @@ def _dags(table: Table, step: Table, key: str, found: Steps) -> tuple[DagExpecta
         one.known(DAG_EXPECT_KEYS)
         nodes = one.child("nodes", step.what)
         if not nodes.values and not {"status", "exit"} & given.keys():
-            step.fail(f'nothing is expected of the DAG {name}; say what, for instance {name} = "done"', key)
+            step.fail(f'the DAG {name} has no expectation; add one, for example {name} = "done"', key)
         for node in nodes.values:
             if node not in found.dags[name].dag.nodes:
-                step.fail(f"the DAG {name} has no node {node!r}", key)
+                there = ", ".join(found.dags[name].dag.nodes)
+                step.fail(f"the DAG {name} has no node {node!r}; its nodes are: {there}", key)
         expected.append(
             DagExpectation(
                 dag=name,
@@ -411,7 +425,7 @@ def _hooks(table: Table, step: Table, key: str, found: Steps) -> tuple[tuple[str
         if name not in found.hooks:
             step.fail(f"there is no program {name!r}; describe it in [hooks.{name}]", key)
         if isinstance(count, bool) or not isinstance(count, int) or count < 0:
-            step.fail(f"how often {name} has run is a number; found {count!r}", key)
+            step.fail(f"the number of times that {name} has run must be a number; found {count!r}", key)
     return tuple(given.items())
 
 
@@ -423,7 +437,7 @@ def _jobs(table: Table, step: Table, key: str, found: Steps) -> tuple[JobExpecta
 def _job(given: Table, name: str, step: Table, key: str, found: Steps) -> JobExpectation:
     if not any(name == job.name for job in found.jobs) and not found.has_node(name):
         several = [job.name for job in found.jobs if _group(job.name) == name]
-        hint = f"; its jobs are {', '.join(several)}" if several else ""
+        hint = f"; its jobs are {', '.join(several)}" if several else "; submit it in an earlier one"
         step.fail(f"no job {name!r} has been submitted before this step{hint}", key)
     value = given.values[name]
     values = {"status": value} if isinstance(value, str) else value
@@ -432,16 +446,16 @@ def _job(given: Table, name: str, step: Table, key: str, found: Steps) -> JobExp
             f'what is expected of a job is a place or a table such as {{ status = "held" }}; found {value!r}', key
         )
     if not values:
-        step.fail(f'nothing is expected of the job {name}; say what, for instance {name} = "running"', key)
+        step.fail(f'the job {name} has no expectation; add one, for example {name} = "running"', key)
     place = values.get("status")
     if place is not None and place not in PLACES:
-        step.fail(f"a job is in one of the places {', '.join(PLACES)}; found {place!r} for {name}", key)
+        step.fail(f"a job's place must be one of {', '.join(PLACES)}; found {place!r} for {name}", key)
     table = Table(step.file, step.lines, (*step.path, key, "jobs", name), values, step.what)
     _check_cell(found, table, CELL_JOB_KEYS)
     log = table.texts("log") if "log" in table else None
     for event in log or ():
         if event not in LOGGED.values():
-            table.fail(f"an event is one of {', '.join(LOGGED.values())}; found {event!r}", "log")
+            table.fail(f"an event must be one of {', '.join(LOGGED.values())}; found {event!r}", "log")
     return JobExpectation(
         job=name,
         status=place,
@@ -464,7 +478,7 @@ def _values(table: Table, step: Table, key: str, known: tuple[str, ...] = EXPECT
         if _is_formula(value):
             _expression(step, key, value[1:])
         if isinstance(value, dict):
-            step.fail(f"the value of {name} must be a text, a number, true, false or a list of them", key)
+            step.fail(f"the value of {name} must be a string, a number, true, false or a list of them", key)
     return values
 
 

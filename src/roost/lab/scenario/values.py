@@ -1,12 +1,12 @@
-"""What a scenario is: what happens on one or more machines over time, and what their policy has to make of it.
+"""The data of scenarios: events on one or more machines over time, and the expected results of their policy.
 
-Plain values, and nothing else. `file` reads them from TOML, `run` runs them;
+Plain values only. `file` reads them from TOML, `run` runs them;
 docs/reference/scenario-files.md describes the form of the file.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -27,63 +27,64 @@ if TYPE_CHECKING:
     from roost.lab.scenario.dags import ScenarioDag
     from roost.lab.scenario.described import Template
 
-#: The knob that says as whom programs of a cell may run beside the job's owner.
+#: The knob that says as whom programs of a cell may run alongside the job's owner.
 SCRIPT_USERS: Final = "STARTER_SCRIPT_USERS"
-#: What the only machine is called, and the user of a job without a word.
+#: Default name of the only machine, and default user of jobs.
 MACHINE: Final = "machine"
 OWNER: Final = "ada"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobExpectation:
-    """What has to be of a job."""
+    """What is expected of a job."""
 
     job: str
     #: Its place in the queue; None where it does not matter.
     status: str | None = None
-    #: How often its program was started, and came to its own end; None where it does not matter.
+    #: How often its program was started, and exited by itself; None if it does not matter.
     starts: int | None = None
     exits: int | None = None
-    #: The events of its log, in order, but for those that only measure or move files; None where they do not matter.
+    #: The events of its log, in order, except those that only report measurements or file transfers; None if they do
+    #: not matter.
     log: tuple[str, ...] | None = None
-    #: Attribute or expression, asked of its ad, to the value that it has to have.
+    #: Attribute or expression, evaluated on its ad, to the expected value.
     values: tuple[tuple[str, Any], ...] = ()
-    #: In Grid Engine's words; None where it does not matter.
+    #: Expectations in Grid Engine's terms; None if they do not matter.
     cell: CellJobExpectation | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CellJobExpectation:
-    """What has to be of a job in a pool with a cell; None where something does not matter."""
+    """What is expected of a job in a pool with a cell; None for what does not matter."""
 
     #: Letters of `qstat`; "" for a job that has left.
     state: str | None = None
-    #: The queue instances that it has, each with ``=SLOTS`` where it has several slots; empty for none.
+    #: Its queue instances, each with ``=SLOTS`` if it has several slots; empty for none.
     queues: tuple[str, ...] | None = None
     #: Letters of what holds it.
     hold: str | None = None
     #: The code `failed` of its last run.
     failed: int | None = None
-    #: Sentences among the reasons why it waits; empty: there must be none.
+    #: Sentences among the reasons why it waits; empty if there must be none.
     reasons: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueExpectation:
-    """What has to be of a queue instance; None where something does not matter."""
+    """What is expected of a queue instance; None for what does not matter."""
 
     queue: str
     #: Letters of `qstat -f`, in any order.
     state: str | None = None
     #: Slots in use.
     used: int | None = None
-    #: Parts of the reasons why it takes no jobs.
+    #: Parts of the reasons why it accepts no jobs.
     reasons: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DagExpectation:
-    """What has to be of a DAG."""
+    """What is expected of a DAG."""
 
     dag: str
     #: None where it does not matter.
@@ -95,7 +96,7 @@ class DagExpectation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expectation:
-    """What has to be at one instant, or from then on for a while."""
+    """What is expected at one instant, or from then on for a while."""
 
     at_s: float
     #: Line of the file.
@@ -106,7 +107,7 @@ class Expectation:
     slot: str = "1"
     #: A pair, or only a state; None where it does not matter.
     pair: str | None = None
-    #: How long the pair has to stay, s.
+    #: How long the pair must last, s.
     for_s: float = 0.0
     #: The job that runs; "" for none; None where it does not matter.
     job: str | None = None
@@ -117,18 +118,18 @@ class Expectation:
     starter: str | None = None
     jobs: tuple[JobExpectation, ...] = ()
     dags: tuple[DagExpectation, ...] = ()
-    #: The job that expressions are asked for, instead of the one that is there.
+    #: The job with which expressions are evaluated, instead of the current one.
     against: str | None = None
     #: Hook, prolog or epilog to how often it has run by then.
     hooks: tuple[tuple[str, int], ...] = ()
-    #: Policy expression to the value that it has to have.
+    #: Policy expression to its expected value.
     values: tuple[tuple[str, Any], ...] = ()
     queues: tuple[QueueExpectation, ...] = ()
-    #: The jobs that are there, a line each: name, state, queue instance, slots, task; None where they do not matter.
+    #: The jobs in the queue, one line each: name, state, queue instance, slots, task; None if they do not matter.
     qstat: tuple[str, ...] | None = None
 
 
-class Order(StrEnum):
+class ScenarioCommand(StrEnum):
     """A command to the machine, or about a job."""
 
     UPDATE = "update"
@@ -159,28 +160,37 @@ class ScheduledAction:
 
     at_s: float
     line: int
-    order: Order
+    order: ScenarioCommand
     #: The machine's name; "" for the first.
     machine: str = ""
     slot: str = "1"
-    #: The job that it is about; "" for an order to the machine.
+    #: The job concerned; "" for an order to the machine.
     job: str = ""
-    #: How: "graceful", "fast", …; "" where there is only one way.
+    #: The mode, such as "graceful" or "fast"; "" if there is only one.
     how: str = ""
     #: New figures of the running job.
     attributes: ClassAd | None = None
     #: Knobs that change.
     settings: tuple[Setting, ...] = ()
-    #: Whose order it is; "" for an administrator.
+    #: The user who gives the order; "" for an administrator.
     user: str = ""
-    #: START while draining, and what comes after it; "" for what is usual.
+    #: START while draining, and what happens after the drain; "" for the default.
     start: str = ""
     then: str = ""
+
+    def no_slot(self, slots: Iterable[str]) -> LabError:
+        """The error of an order to a slot that does not exist; `slots` are the machine's slots."""
+        there = ", ".join(slots) or "none"
+        return LabError(f"there is no slot {self.slot} when {self.order} is ordered; the machine's slots are: {there}")
+
+    def no_job(self) -> LabError:
+        """The error of an order about a job that has not been submitted."""
+        return LabError(f"the job {self.job} has not been submitted when {self.order} is ordered; order it later")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScenarioMachine:
-    """A machine of a scenario, and what its owner does."""
+    """A machine of a scenario, and the actions of its owner."""
 
     name: str = MACHINE
     hardware: Hardware = Hardware()
@@ -192,11 +202,11 @@ class ScenarioMachine:
     presses: tuple[tuple[float, float], ...] = ()
     remote_presses: tuple[tuple[float, float], ...] = ()
     loads: tuple[tuple[float, float], ...] = ()
-    #: Time to attributes of the machine from then on.
+    #: Times with the attributes of the machine from then on.
     attributes: tuple[tuple[float, Mapping[str, Any]], ...] = ()
 
     def sensors(self, start: float, connected: Connections) -> ScenarioSensors:
-        """What it senses, for a beginning at `start`, epoch s."""
+        """Its sensors, for a scenario that begins at `start`, epoch s."""
         loads = tuple(sorted((start + at, load) for at, load in self.loads))
         console = _trace(self.presses, loads, start, self.idle_s)
         keyboard = _trace((*self.presses, *self.remote_presses), loads, start, min(self.idle_s, self.remote_idle_s))
@@ -209,14 +219,14 @@ class ScenarioMachine:
 
 
 class Submitted(NamedTuple):
-    """A job that is submitted, or that can be fetched."""
+    """A job that is submitted or can be fetched."""
 
     at_s: float
     name: str
     described: Mapping[str, Any]
     #: Its place among the jobs that are submitted together, as one cluster.
     proc: int = 0
-    #: The jobs that have to leave first (`-hold_jid`).
+    #: The jobs that must leave the queue first (`-hold_jid`).
     after: tuple[str, ...] = ()
 
 
@@ -228,11 +238,11 @@ class Scenario:
     file: str
     line: int
     configs: tuple[str, ...]
-    #: Text of the policy; None where files are given.
+    #: Text of the policy; None if files are given.
     policy: str | None
-    #: Knobs set after that.
+    #: Knobs set after the policy.
     settings: tuple[Setting, ...] = ()
-    #: The Grid Engine cell of the pool; None where there is none.
+    #: The Grid Engine cell of the pool; None if there is none.
     cell: CellPlan | None = None
     machines: tuple[ScenarioMachine, ...] = (ScenarioMachine(),)
     #: Hooks, prologs and epilogs by the names of their knobs.
@@ -240,16 +250,18 @@ class Scenario:
     #: Seconds since Monday 00:00 at which it begins.
     begins_s: float = 0.0
     cycle_s: float = 5.0
-    #: Jobs that are submitted, and those that a hook brings when a machine asks for work.
+    #: Jobs that are submitted, and those that a hook returns when a machine fetches work.
     jobs: tuple[Submitted, ...] = ()
     fetched: tuple[Submitted, ...] = ()
     dags: Mapping[str, ScenarioDag] = field(default_factory=dict)
-    #: Jobs that are described, for expectations that ask about them.
+    #: Described jobs, for expectations about them.
     described: Mapping[str, Mapping[str, Any]]
-    #: What these are made of: submit descriptions say more under a configuration.
+    #: The templates of these jobs: submit descriptions depend on the configuration.
     templates: Mapping[str, Template] = field(default_factory=dict)
     actions: tuple[ScheduledAction, ...] = ()
     expectations: tuple[Expectation, ...] = ()
+    #: Parts of its file that have no effect.
+    notes: tuple[str, ...] = ()
 
     @property
     def end_s(self) -> float:
@@ -264,18 +276,22 @@ class Scenario:
 
     @property
     def unreplayed(self) -> str:
-        """Why it cannot happen to real daemons; "" if it can."""
+        """Why it cannot be replayed on real daemons; "" if it can."""
         if self.cell is not None and self.cell.groups:
-            return "groups of the operating system are those of the machine in a replay"
+            return "in a replay, operating system groups are those of this machine"
         if self.cell is not None and any(each.name == SCRIPT_USERS and not each.value for each in self.settings):
-            return "jobs of a replay run as its own user, and so may programs of the cell"
-        return "a replay does not drive the time of jobs that run beside the queue" if self.runs_locally else ""
+            return "in a replay, jobs and programs of the cell can run only as the user who runs the replay"
+        return "a replay does not control the time of jobs that run on the queue's machine" if self.runs_locally else ""
 
     @property
     def runs_locally(self) -> bool:
-        """Whether some job is of the scheduler or local universe, and runs beside the queue."""
+        """Whether some job is of the scheduler or local universe, and runs on the queue's machine."""
         nodes = any(dag.runs_locally for dag in self.dags.values())
         return nodes or any(each.described.get("JobUniverse") in UNIVERSES for each in self.jobs)
+
+    def refused(self, why: str) -> LabError:
+        """The error of a scenario that cannot be run, with its place."""
+        return LabError(f"{self.file}:{self.line}: scenario {self.name!r}: {why}")
 
     def failed(self, action: ScheduledAction, error: LabError) -> LabError:
         """The error of an order, with its place, unless it names one in this file itself."""
@@ -287,7 +303,7 @@ class Scenario:
         return _jobs(self.jobs, start, 1)
 
     def brought(self, start: float) -> list[Job]:
-        """Its jobs that are fetched."""
+        """Its jobs that hooks return."""
         return _jobs(self.fetched, start, sum(not each.proc for each in self.jobs) + 1)
 
 
@@ -305,7 +321,7 @@ def _jobs(found: tuple[Submitted, ...], start: float, first: int) -> list[Job]:
 
 
 def _kind(described: Mapping[str, Any]) -> str:
-    """What jobs have in common that a queue runs one after another on one claim: all that policy sees of them."""
+    """The kind of a job: a queue runs jobs of one kind one after another on one claim if policy sees no difference."""
     return repr(sorted((key, str(value)) for key, value in described.items() if key not in TRUTHS))
 
 
@@ -326,7 +342,7 @@ TRUTHS = ("run", "checkpoints", "farewell", "stubborn", "memory", "disk", "exit_
 
 
 def job_of(described: Mapping[str, Any], number: int, at: float, kind: str, proc: int = 0) -> Job:
-    """A job as it is described; durations are seconds there."""
+    """A job from its description, in which durations are in seconds."""
     given = {key: value for key, value in described.items() if key not in TRUTHS}
     truth = Truth(
         run_s=float(described.get("run", 3600.0)),

@@ -1,12 +1,12 @@
-"""Scenarios in several processes at once, each with worlds of its own.
+"""Runs scenarios in several processes at once.
 
     with WorkerPool(RunOptions(real=True, limit_s=600), 2) as workers:
         for outcome in workers.outcomes(scenarios, shown):
             …
 
-Outcomes come in the order of the scenarios. No scenario can stop the others: one that does not come to its end within
-its limit is given up by its process (`roost.lab.replay.run`), and if that process does not answer either, it is killed
-and another takes its place; so it is when it dies. Each counts as a scenario that failed, with what it was waiting for.
+Outcomes come in the order of the scenarios. No scenario can stop the others: one that does not end within its limit is
+abandoned by its process (`roost.lab.replay.run`), and if that process does not respond, it is killed and replaced; a
+process that dies is replaced, too. Each such scenario counts as failed, with what it was waiting for.
 
 A caller that ends early, by an exception or a signal, ends all processes, and what these have started.
 """
@@ -27,21 +27,21 @@ from multiprocessing.context import SpawnProcess
 from pathlib import Path
 from typing import Any, Final, cast
 
-from roost.base.records import dataclass, field, replace
+from roost.base.records import dataclass, field
 from roost.lab.inputs.durations import shown
 from roost.lab.machines import LabError
 from roost.lab.scenario.outcome import NoReplay, Outcome, simulated, unfinished
 from roost.lab.scenario.values import Scenario
 from roost.runtime.machine import SystemHost
 
-#: How long a process may take to say that a scenario has no time left, and to end, s.
+#: Grace period for a process to report that a scenario has exceeded its limit, and to end, s.
 GRACE_S: Final = 30.0
-#: How often progress is told, s.
+#: How often progress is reported, s.
 _LOOK_S: Final = 0.25
-#: How long a process that does not answer may take to say where it is, s.
+#: How long to wait for an unresponsive process to report its stack, s.
 _WORDS_S: Final = 5.0
 _WORDS_BYTES: Final = 65536
-#: Lines of that which are told.
+#: Lines of the stack that are reported.
 _LINES: Final = 3
 _LINE: Final = re.compile(r'File "([^"]+)", line (\d+) in (\S+)')
 
@@ -50,9 +50,9 @@ _LINE: Final = re.compile(r'File "([^"]+)", line (\d+) in (\S+)')
 class RunOptions:
     """How scenarios are run."""
 
-    #: On real daemons, too.
+    #: Whether scenarios also run on real daemons.
     real: bool
-    #: How long one may take, s of real time.
+    #: Time limit of one scenario, s of real time.
     limit_s: float
     #: Columns of timelines.
     width: int = 100
@@ -60,21 +60,21 @@ class RunOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """How far it is."""
+    """The progress of a run."""
 
     done: int
     whole: int
     failed: int
-    #: Scenarios that run, and for how long they have, s.
+    #: Running scenarios, and for how long they have been running, s.
     running: tuple[tuple[str, float], ...]
 
 
 @dataclass(slots=True)
 class _Answer:
-    """What a worker says of a scenario."""
+    """A worker's answer about a scenario."""
 
     outcome: Outcome | None = None
-    #: Why there is none, and it is of no use to go on: the text of a LabError, or of NoReplay.
+    #: Why there is none and continuing is pointless: the text of a LabError or NoReplay.
     refused: str = ""
     no_replay: str = ""
 
@@ -83,7 +83,7 @@ class _Answer:
 class _Worker:
     process: SpawnProcess
     line: Connection
-    #: Where it says what it is doing, when it is asked with a signal.
+    #: Connection on which it reports what it is doing, when requested by a signal.
     words: Connection
     #: Place of the scenario that it runs; None for none.
     at_work: int | None = None
@@ -106,7 +106,7 @@ class WorkerPool:
         self.close()
 
     def outcomes(self, scenarios: Sequence[Scenario], tell: Callable[[Progress], None]) -> Iterator[Outcome]:
-        """What scenarios come to, in their order. Raises LabError, NoReplay."""
+        """The outcomes of scenarios, in order. Raises LabError, NoReplay."""
         work = _Work(scenarios)
         while work.told < len(scenarios):
             self._hand_out(work)
@@ -129,7 +129,7 @@ class WorkerPool:
 
     def _send(self, worker: _Worker, place: int, work: _Work) -> None:
         worker.at_work, worker.since = place, time.monotonic()
-        # One that is dead is found so when its answer is waited for.
+        # A dead worker is detected when its answer is awaited.
         with contextlib.suppress(OSError):
             worker.line.send(work.scenarios[place])
 
@@ -144,26 +144,26 @@ class WorkerPool:
             work.ended(place, _Answer(outcome=unfinished(work.scenarios[place], _ended(worker.process.exitcode))))
             return
         worker.at_work = None
-        if answer.outcome is not None:
-            answer.outcome = replace(answer.outcome, took_s=time.monotonic() - worker.since)
         work.ended(place, answer)
 
     def _give_up(self, worker: _Worker, work: _Work) -> None:
-        """A process does not even say that its scenario has no time left."""
+        """Give up on a process that does not report that its scenario exceeded its limit."""
         assert worker.at_work is not None
         scenario, took_s = work.scenarios[worker.at_work], time.monotonic() - worker.since
-        problem = f"it is not over after {shown(round(took_s))}, and its process does not answer: {_doing(worker)}"
-        work.ended(worker.at_work, _Answer(outcome=replace(unfinished(scenario, problem), took_s=took_s)))
+        problem = (
+            f"it has not finished after {shown(round(took_s))}, and its process does not respond: {_doing(worker)}"
+        )
+        work.ended(worker.at_work, _Answer(outcome=unfinished(scenario, problem)))
         self._lose(worker)
 
     def _lose(self, worker: _Worker) -> None:
-        """Forget a process that can no longer be used."""
+        """Drop a process that can no longer be used."""
         self._workers.remove(worker)
         _kill(worker)
         self._sweep()
 
     def _sweep(self) -> None:
-        """Clear away what dead processes have left."""
+        """Remove what dead processes have left."""
         if self._options.real:
             from roost.lab.replay.leftovers import sweep
 
@@ -197,7 +197,7 @@ class _Work:
     """Scenarios: those that no process has taken yet, and the outcomes of the others."""
 
     scenarios: Sequence[Scenario]
-    #: How many have been taken, have ended, have failed, and have been handed on in their order.
+    #: How many were taken, have ended, have failed, and were returned in order.
     taken: int = 0
     done: int = 0
     failed: int = 0
@@ -205,20 +205,20 @@ class _Work:
     answers: dict[int, _Answer] = field(default_factory=dict)
 
     def take(self) -> int | None:
-        """The next that is to be run."""
+        """The next scenario to run."""
         if self.taken == len(self.scenarios):
             return None
         self.taken += 1
         return self.taken - 1
 
     def ended(self, place: int, answer: _Answer) -> None:
-        """An answer has come."""
+        """Record an answer."""
         self.answers[place] = answer
         self.done += 1
         self.failed += answer.outcome is None or not answer.outcome.passed
 
     def next(self) -> Iterator[Outcome]:
-        """The outcomes whose turn it is. Raises LabError, NoReplay."""
+        """The next outcomes in order. Raises LabError, NoReplay."""
         while (answer := self.answers.pop(self.told, None)) is not None:
             self.told += 1
             if answer.no_replay:
@@ -229,7 +229,7 @@ class _Work:
 
 
 def _begin(options: RunOptions) -> _Worker:
-    """Start a process, afresh: it inherits nothing of what goes on here."""
+    """Start a new process, which inherits no state."""
     context = get_context("spawn")
     ours, theirs = context.Pipe()
     words, said = context.Pipe(duplex=False)
@@ -251,11 +251,11 @@ def _kill(worker: _Worker) -> None:
 def _ended(code: int | None) -> str:
     if code is not None and code < 0:
         return f"its process was killed by {signal.Signals(-code).name}"
-    return f"its process ended with {code}"
+    return f"its process exited with {code}"
 
 
 def _doing(worker: _Worker) -> str:
-    """What a process that does not answer is doing: the innermost of its own lines."""
+    """What an unresponsive process is doing: its innermost lines of Roost's code."""
     if worker.process.pid is not None:
         os.kill(worker.process.pid, signal.SIGUSR1)
     told = os.read(worker.words.fileno(), _WORDS_BYTES) if worker.words.poll(_WORDS_S) else b""
@@ -272,7 +272,7 @@ def _doing(worker: _Worker) -> str:
 
 
 class _Ended(KeyboardInterrupt):
-    """This process was told to end: event loops let it through at once."""
+    """This process was told to end; event loops do not catch this exception."""
 
 
 def _end(*_: object) -> None:
@@ -281,8 +281,8 @@ def _end(*_: object) -> None:
 
 
 def _serve(line: Connection, words: Connection, options: RunOptions) -> None:
-    """Run what comes until nothing more does."""
-    # Ctrl-C reaches everybody at the terminal; who has started us says when it is time to end.
+    """Run scenarios from the connection until it is closed."""
+    # Ctrl-C reaches all processes of the terminal; the parent decides when to end.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, _end)
     threading.Thread(target=_end_with_parent, daemon=True).start()
@@ -318,7 +318,7 @@ def _answered(run: Callable[[Scenario], Outcome], scenario: Scenario) -> _Answer
     except NoReplay as problem:
         return _Answer(no_replay=str(problem))
     except Exception as error:
-        # An internal error fails one scenario, and says where it is.
+        # An internal error fails one scenario, and reports its place.
         return _Answer(outcome=unfinished(scenario, f"internal error: {error!r} {_place(error)}"))
 
 

@@ -1,10 +1,10 @@
-"""The catalogue of attributes: what Roost knows about the names that stand in expressions.
+"""The catalogue of attributes: what Roost knows about the names in expressions.
 
 `ATTRIBUTES` maps a folded name to what it means in each kind of ad that has it: ``Memory`` is an attribute of
 slots and of the starter's ad. `attributes_named` also knows families: ``slot2_State``, ``RequestTape``.
 
-The tables are in the modules beside this one. A site may put any other name into its ads (STARTD_ATTRS, or
-``+Name`` in a submit description), so a name that is not here is not wrong, only unknown.
+The tables are in the modules next to this one. A site may put any other name into its ads (STARTD_ATTRS, or
+``+Name`` in a submit description), so a name that is not listed is unknown rather than wrong.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from roost.base.records import replace
 from roost.classad.values import fold
 from roost.policy.attributes import daemons, job, machine
 from roost.policy.catalogue import KNOB_POLICIES, USER_POLICIES, VARIANTS
-from roost.policy.model import Attribute, PolicyExpression, Side
+from roost.policy.model import AdKind, Attribute, PolicyExpression
 
 
 def _of_policy(policy: PolicyExpression, name: str) -> Attribute:
-    """The attribute under which a policy expression stands in its ad."""
+    """The attribute that holds a policy expression in its ad."""
     return Attribute(
         name=name,
         side=policy.my,
@@ -54,7 +54,7 @@ def _policies() -> Iterable[Attribute]:
             yield replace(variant, always=False, when="where it is configured")
 
 
-#: Folded name to what it means in each ad; rows of one name have different sides.
+#: Folded name to its meaning in each ad; rows of one name have different sides.
 ATTRIBUTES: Final[dict[str, tuple[Attribute, ...]]] = _gather(
     (*machine.ATTRIBUTES, *job.ATTRIBUTES, *daemons.ATTRIBUTES, *_policies())
 )
@@ -75,7 +75,7 @@ _COPIES: Final = ("slot<N>_<Name>", "vm<N>_<Name>")
 
 
 def attributes_named(name: str) -> tuple[Attribute, ...]:
-    """What a name, in any case, means in each ad that may have it; empty for an unknown one."""
+    """The meanings of a name, in any case, in the ads that may have it; empty for an unknown one."""
     key = fold(name)
     known = ATTRIBUTES.get(key)
     if known is not None:
@@ -84,9 +84,9 @@ def attributes_named(name: str) -> tuple[Attribute, ...]:
     return tuple(member for member in members if member is not None)
 
 
-def attribute_of(name: str, side: Side) -> Attribute | None:
-    """What a name, in any case, means in an ad of `side`; None where it is unknown there."""
-    found = [row for row in attributes_named(name) if row.side in (side, Side.NONE)]
+def attribute_of(name: str, side: AdKind) -> Attribute | None:
+    """The meaning of a name, in any case, in an ad of `side`; None if it is unknown there."""
+    found = [row for row in attributes_named(name) if row.side in (side, AdKind.NONE)]
     return found[0] if found else None
 
 

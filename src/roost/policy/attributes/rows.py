@@ -1,14 +1,14 @@
-"""How the tables of attributes are written: one short call a row.
+"""The notation for the tables of attributes: one short call per row.
 
-Each module beside this one holds the attributes of one kind of ad. A name in angle brackets stands for a word
+Each module next to this one holds the attributes of one kind of ad. A name in angle brackets stands for a word
 or a number: ``slot<N>_<Name>`` is a family of attributes.
 """
 
 from __future__ import annotations
 
-from roost.policy.model import Attribute, Kind, Side, Unit
+from roost.policy.model import AdKind, Attribute, Unit, ValueKind
 
-#: Where facts come from, as the documentation names it.
+#: Sources of facts, as named in the documentation.
 MANUAL = "manual: policy of execute machines"
 ADS = "manual: ClassAd attributes"
 MATCHING = "manual: matchmaking and user priorities"
@@ -17,17 +17,17 @@ HOOKS = "manual: hooks"
 OWN = "Roost"
 
 
-class Rows:
+class AttributeRows:
     """Makes the rows of one side."""
 
-    def __init__(self, side: Side, source: str = ADS) -> None:
+    def __init__(self, side: AdKind, source: str = ADS) -> None:
         self.side = side
         self.source = source
 
     def __call__(
         self,
         name: str,
-        kind: Kind,
+        kind: ValueKind,
         meaning: str,
         unit: Unit = Unit.NONE,
         *,

@@ -1,12 +1,12 @@
-"""The catalogue of policy expressions: all expressions by which people decide something.
+"""The catalogue of policy expressions: all expressions by which users and administrators control decisions.
 
 `POLICIES` maps a name in capitals to its row: which daemon evaluates it and when, which ads are MY and
-TARGET, its default, its unit, whether it has variants for vanilla and virtual-machine jobs, what it means when it is
-UNDEFINED or ERROR, and who may set it. `USER_POLICIES` has those that users write into submit descriptions;
-where both a knob and a job attribute have a name (RANK, MAXJOBRETIREMENTTIME), `POLICIES` has the knob. `FAMILIES`
-has knobs whose names the administrator completes, such as SYSTEM_PERIODIC_HOLD_<NAME>.
+TARGET, its default, its unit, whether it has variants for vanilla and virtual-machine jobs, the effect of UNDEFINED or
+ERROR, and who may set it. `USER_POLICIES` has those that users write in submit descriptions; if a knob and a job
+attribute share a name (RANK, MAXJOBRETIREMENTTIME), `POLICIES` has the knob. `FAMILIES` has knobs whose names the
+administrator completes, such as SYSTEM_PERIODIC_HOLD_<NAME>.
 
-The rows are in the modules beside this one. Templates, the linter and the documentation read the same rows.
+The rows are in the modules next to this one. Templates, the linter and the documentation read the same rows.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ USER_POLICIES: Final = {row.name.upper(): row for row in _ROWS if row.submit_com
 POLICIES: Final[dict[str, PolicyExpression]] = {**USER_POLICIES, **KNOB_POLICIES}
 
 
-#: Rows that stand for families of knobs: the name has a part in angle brackets. The first that fits counts.
+#: Rows that stand for families of knobs: the name has a part in angle brackets. The first match counts.
 FAMILIES: Final[tuple[PolicyExpression, ...]] = (*queue.SYSTEM_NAMED, *machine.NAMED)
 
 
 def _pattern(name: str) -> re.Pattern[str]:
     before, _, after = name.upper().partition("<NAME>")
-    # What ends in _NAMES is the list of the members.
+    # A name that ends in _NAMES is the list of the members.
     return re.compile(f"{before}(?!NAMES\\Z)[A-Z0-9_]+{after}\\Z")
 
 

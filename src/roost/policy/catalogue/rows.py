@@ -1,11 +1,11 @@
-"""How the tables of policy expressions are written: one call a row, with what most rows of a daemon share."""
+"""The notation for the tables of policy expressions: one call per row, with shared defaults for each daemon."""
 
 from __future__ import annotations
 
 import re
 
 from roost.config.knobs import ALL
-from roost.policy.model import Kind, PolicyExpression, Side, Unit
+from roost.policy.model import AdKind, PolicyExpression, Unit, ValueKind
 
 MANUAL = "manual: policy of execute machines"
 MATCHING = "manual: matchmaking and user priorities"
@@ -24,10 +24,10 @@ COUNTS_FALSE = "counts as FALSE"
 NO_MATCH = "no match"
 
 
-class Rows:
+class ExpressionRows:
     """Makes the rows of one daemon and context."""
 
-    def __init__(self, evaluated_by: str, my: Side, target: Side, *, set_by: str, source: str) -> None:
+    def __init__(self, evaluated_by: str, my: AdKind, target: AdKind, *, set_by: str, source: str) -> None:
         self.evaluated_by = evaluated_by
         self.my = my
         self.target = target
@@ -43,18 +43,18 @@ class Rows:
         undefined: str = COUNTS_FALSE,
         error: str | None = None,
         default: str | None = None,
-        kind: Kind = Kind.BOOLEAN,
+        kind: ValueKind = ValueKind.BOOLEAN,
         unit: Unit = Unit.NONE,
         variants: bool = False,
         attribute: str | None = None,
         submit_command: str | None = None,
-        target: Side | None = None,
+        target: AdKind | None = None,
         source: str | None = None,
     ) -> PolicyExpression:
         """One row; ERROR means the same as UNDEFINED unless given.
 
-        The meaning and the default of a knob are those of its own row (`roost.config.knobs`). What a user sets is an
-        attribute of that name, and a command of a submit description that is spelled like it.
+        The meaning and the default of a knob come from its row in `roost.config.knobs`. A user's expression is an
+        attribute of that name, set by the submit command of the same spelling.
         """
         if self.set_by == "user":
             attribute = attribute or name

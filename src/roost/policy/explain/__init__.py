@@ -7,9 +7,9 @@
     >>> why.value, [clause.text for clause in why.clauses]
     (False, ['KeyboardIdle > 15 * 60'])
 
-`explain` is a pure function of an expression and two ads. It traces the evaluation (`roost.classad.tracing`), takes
-the expression apart into clauses (`tree`), chooses those that decide (`deciding`), describes them (`clauses`) and looks
-for changes (`changes`). The result is data (`model`); `roost.policy.render` makes text and JSON of it.
+`explain` is a pure function of an expression and two ads. It traces the evaluation (`roost.classad.tracing`), splits
+the expression into clauses (`tree`), selects the deciding ones (`deciding`), describes them (`clauses`) and searches
+for changes (`changes`). The result is data (`model`); `roost.policy.render` renders it as text and JSON.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from roost.classad.values import Exceptional, fold
 from roost.policy.explain.changes import Alternatives
 from roost.policy.explain.clauses import Describer
 from roost.policy.explain.deciding import Need, decide
-from roost.policy.explain.model import Change, Clause, Explanation, Operand, Origin, Role, Side, Step, Used
-from roost.policy.explain.tree import Builder, Place, Unit
+from roost.policy.explain.model import Change, Clause, Explanation, Operand, Origin, Role, Step, Used, UsedSide
+from roost.policy.explain.tree import Builder, ClauseUnit, TextPath
 
-#: Clauses for which a change is looked for; an explanation that has more goes without.
+#: Most clauses for which changes are searched; an explanation with more has none.
 CHANGES_MAX: Final = 50
 
 
@@ -57,17 +57,17 @@ def explain(
     assert text is not None
     if traced.truncated:
         return Explanation(name=name, text=text, value=traced.value, origin=origin, clauses=(), truncated=True)
-    describer = Describer(origins={Side.MY: _folded(origins), Side.TARGET: _folded(target_origins)})
+    describer = Describer(origins={UsedSide.MY: _folded(origins), UsedSide.TARGET: _folded(target_origins)})
 
     def run() -> Explanation:
         builder = Builder(my, target)
-        root = builder.build(traced.root, Place(text, builder.here))
+        root = builder.build(traced.root, TextPath(text, builder.here))
         need = decide(root)
         alternatives = Alternatives(
             expression=traced.expression, root=root, my=my, target=target, world=world, places=need.places,
             fixed=frozenset(map(fold, fixed)),
         )  # fmt: skip
-        whole = Unit(traced.root, Place(text, builder.here))
+        whole = ClauseUnit(traced.root, TextPath(text, builder.here))
         return _explained(name, traced, origin, need, whole, describer, alternatives)
 
     return deeply(run)
@@ -78,16 +78,16 @@ def _explained(
     traced: Trace,
     origin: Origin | None,
     need: Need,
-    whole: Unit,
+    whole: ClauseUnit,
     describer: Describer,
     alternatives: Alternatives,
 ) -> Explanation:
-    # Where no clause matters, the value comes from the form of the expression itself.
+    # If no clause matters, the value follows from the form of the expression itself.
     deciding = need.deciding or ((whole, Role.CAUSE),)
     searching = 0 < len(need.deciding) <= CHANGES_MAX
 
-    def clause(unit: Unit, role: Role, change: bool) -> Clause:
-        # What is FALSE, UNDEFINED or ERROR could be TRUE.
+    def clause(unit: ClauseUnit, role: Role, change: bool) -> Clause:
+        # A clause that is FALSE, UNDEFINED or ERROR could become TRUE.
         turned = alternatives.change(unit, truth(unit.value) is not True) if change else None
         return describer.clause(unit, role, turned)
 
@@ -121,8 +121,8 @@ __all__ = [
     "Operand",
     "Origin",
     "Role",
-    "Side",
     "Step",
     "Used",
+    "UsedSide",
     "explain",
 ]

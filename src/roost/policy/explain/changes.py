@@ -1,13 +1,12 @@
-"""What would have to be different for a value to be another.
+"""The changes that would give an expression another value.
 
 For a clause that compares something with something, the change is a relation to the other side's value:
-``KeyboardIdle > 900``. Where the clause turns on a plain attribute, what the whole expression would be is found by
-evaluating it with an example of such a value in the ad, so other clauses that read the same attribute are
-right too; for anything else the clause alone is taken as turned round.
+``KeyboardIdle > 900``. If the clause depends on a plain attribute, the new value of the whole expression is found by
+evaluating it with an example value in the ad, so that other clauses that read the attribute are correct, too; otherwise
+only the clause is assumed to be reversed.
 
-The search for changes that together turn a value round takes the fewest clauses, the leftmost among equals. It
-does not look for one attribute's value that satisfies several clauses; where its result does not hold up in the
-evaluation, there is none.
+The search for changes that together reverse a value uses the fewest clauses, the leftmost among equals. It does not
+search for one attribute value that satisfies several clauses; if evaluation does not confirm the result, there is none.
 """
 
 from __future__ import annotations
@@ -23,11 +22,21 @@ from roost.classad.tracing import Traced
 from roost.classad.values import Exceptional, fold
 from roost.classad.world import World
 from roost.policy.explain.clauses import operands_of, plain_attribute
-from roost.policy.explain.model import Change, Side
-from roost.policy.explain.tree import Against, Chain, Choice, Counted, Fallback, Logic, Negation, Unit, settled
+from roost.policy.explain.model import Change, UsedSide
+from roost.policy.explain.tree import (
+    Against,
+    Chain,
+    ClauseUnit,
+    Counted,
+    Fallback,
+    IfThenElse,
+    Logic,
+    Negation,
+    settled,
+)
 
-#: Units to turn round, with what each shall be.
-Turns: TypeAlias = "list[tuple[Unit, bool]]"
+#: Units to reverse, with the wanted outcome of each.
+Turns: TypeAlias = "list[tuple[ClauseUnit, bool]]"
 
 _OPPOSITE: Final = {
     Op.LT: Op.GE, Op.GE: Op.LT, Op.GT: Op.LE, Op.LE: Op.GT,
@@ -36,7 +45,7 @@ _OPPOSITE: Final = {
 _MIRRORED: Final = {Op.LT: Op.GT, Op.GT: Op.LT, Op.LE: Op.GE, Op.GE: Op.LE}
 _ORDER: Final = frozenset((Op.LT, Op.LE, Op.GT, Op.GE))
 
-#: How far beyond a bound an example lies.
+#: How far beyond a bound an example is.
 _STEP: Final = 0.01
 
 
@@ -50,25 +59,25 @@ class Alternatives:
     target: ClassAd | None
     world: World
     #: Each unit that is the same clause as another, with all units of that clause.
-    places: Mapping[Unit, tuple[Unit, ...]] = field(default_factory=dict)
-    #: Folded names of attributes of `my` that no change may be about.
+    places: Mapping[ClauseUnit, tuple[ClauseUnit, ...]] = field(default_factory=dict)
+    #: Folded names of attributes of `my` that must not be changed.
     fixed: frozenset[str] = frozenset()
     _memo: dict[tuple[int, bool], Turns | None] = field(default_factory=dict)
 
-    def change(self, unit: Unit, wanted: bool) -> Change | None:
-        """What makes `unit` come out as `wanted`; None where that cannot be said simply."""
+    def change(self, unit: ClauseUnit, wanted: bool) -> Change | None:
+        """The change that gives `unit` the outcome `wanted`; None if there is no simple one."""
         change = self._possible(unit, wanted)
         if change is None:
             return None
         return replace(change, result=self.result([(unit, change)]))
 
-    def _possible(self, unit: Unit, wanted: bool) -> Change | None:
+    def _possible(self, unit: ClauseUnit, wanted: bool) -> Change | None:
         change = _compared(unit, wanted) if operands_of(unit) else _named(unit, wanted)
-        is_fixed = change is not None and change.side is Side.MY and fold(change.subject) in self.fixed
+        is_fixed = change is not None and change.side is UsedSide.MY and fold(change.subject) in self.fixed
         return None if is_fixed else change
 
     def together(self, wanted: bool) -> tuple[tuple[Change, ...], Value | None]:
-        """The fewest changes that give the expression the truth `wanted`, and the value it has then."""
+        """The fewest changes that give the expression the truth value `wanted`, and its resulting value."""
         turns = self._turns(self.root, wanted)
         if not turns:
             return (), None
@@ -78,14 +87,14 @@ class Alternatives:
         result = self.result(changes)
         return (tuple(change for _, change in changes), result) if truth(result) is wanted else ((), None)
 
-    def result(self, changes: list[tuple[Unit, Change]]) -> Value:
+    def result(self, changes: list[tuple[ClauseUnit, Change]]) -> Value:
         """The value of the expression after the changes."""
-        ads = {Side.MY: self.my, Side.TARGET: self.target}
+        ads = {UsedSide.MY: self.my, UsedSide.TARGET: self.target}
         if all(change.side in ads and change.example is not None for _, change in changes):
             for _, change in changes:
                 assert change.side is not None
                 ads[change.side] = _with(ads[change.side], change)
-            return evaluate(self.expression, ads[Side.MY], ads[Side.TARGET], self.world)
+            return evaluate(self.expression, ads[UsedSide.MY], ads[UsedSide.TARGET], self.world)
         turned = {place: change.clause for unit, change in changes for place in self.places.get(unit, (unit,))}
         return settled(self.root, turned)
 
@@ -99,7 +108,7 @@ class Alternatives:
 
     def _find(self, logic: Logic, wanted: bool) -> Turns | None:
         match logic:
-            case Unit():
+            case ClauseUnit():
                 if truth(logic.value) is wanted:
                     return []
                 return None if self._possible(logic, wanted) is None else [(logic, wanted)]
@@ -111,7 +120,7 @@ class Alternatives:
             case Against(op=op, part=part, constant=constant):
                 fitting = [value for value in (True, False) if BINARY[op](value, constant) is wanted]
                 return _fewest([self._turns(part, value) for value in fitting])
-            case Choice(test=test, then=then, otherwise=otherwise):
+            case IfThenElse(test=test, then=then, otherwise=otherwise):
                 ways = ((True, then), (False, otherwise))
                 return _fewest([_all([self._turns(test, value), self._turns(way, wanted)]) for value, way in ways])
             case Fallback(left=left, right=right):
@@ -137,8 +146,8 @@ def _all(options: list[Turns | None]) -> Turns | None:
 # -- one clause ----------------------------------------------------------------------------------
 
 
-def _compared(unit: Unit, wanted: bool) -> Change | None:
-    """The change for a comparison: one side, as it must stand to the other's value."""
+def _compared(unit: ClauseUnit, wanted: bool) -> Change | None:
+    """The change for a comparison: a relation of one side to the other's value."""
     node = strip(unit.traced.node)
     assert isinstance(node, Binary)
     operands = operands_of(unit)
@@ -161,7 +170,7 @@ def _sayable(relation: Op, bound: Value) -> bool:
     return isinstance(bound, int | float if relation in _ORDER else bool | int | float | str)
 
 
-def _named(unit: Unit, wanted: bool) -> Change | None:
+def _named(unit: ClauseUnit, wanted: bool) -> Change | None:
     """The change for a name that is a condition by itself."""
     if not isinstance(strip(unit.traced.node), Name | Select):
         return None
@@ -170,7 +179,7 @@ def _named(unit: Unit, wanted: bool) -> Change | None:
     return _change(unit, unit.traced, Op.EQ, wanted, wanted)
 
 
-def _change(unit: Unit, subject: Traced, relation: Op, bound: Value, wanted: bool) -> Change:
+def _change(unit: ClauseUnit, subject: Traced, relation: Op, bound: Value, wanted: bool) -> Change:
     start, end = subject.span
     attribute = plain_attribute(subject, unit.place.scene)
     return Change(
@@ -186,7 +195,7 @@ def _change(unit: Unit, subject: Traced, relation: Op, bound: Value, wanted: boo
 
 
 def _example(relation: Op, bound: Value) -> Value | None:
-    """A value that stands in `relation` to `bound`."""
+    """A value in `relation` to `bound`."""
     if relation in (Op.EQ, Op.LE, Op.GE, Op.IS):
         return bound
     if isinstance(bound, bool):

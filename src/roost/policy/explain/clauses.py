@@ -1,4 +1,4 @@
-"""From a unit of the logic to a clause of an explanation: text, operands, attributes and where those come from."""
+"""Turns a unit of the logic into a clause of an explanation: text, operands, attributes and their origins."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from roost.classad.syntax import Binary, Call, Name, Node, Select, children, str
 from roost.classad.tracing import Traced
 from roost.classad.unparse import unparse
 from roost.classad.values import fold
-from roost.policy.explain.model import Change, Clause, Operand, Origin, Role, Side, Step, Used
-from roost.policy.explain.tree import NO_SCENE, RELATIONS, Link, Place, Scene, Unit, reference_name
+from roost.policy.explain.model import Change, Clause, Operand, Origin, Role, Step, Used, UsedSide
+from roost.policy.explain.tree import NO_SCENE, RELATIONS, ClauseUnit, DefinedName, Scene, TextPath, reference_name
 
-#: Attributes listed for one clause; a clause that reads more lists the first ones.
+#: Attributes listed for one clause; of more, only the first are listed.
 ATTRIBUTES_MAX = 50
 
 #: Names the language itself gives meaning to, in every ad that does not define them.
@@ -25,13 +25,13 @@ _LANGUAGE = frozenset(("currenttime", "my", "target", "self", "parent", "topleve
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Describer:
-    """Makes clauses; knows the ads' definitions and where those were set."""
+    """Creates clauses, with the places where attributes were set."""
 
     #: For each side: folded attribute name to the place where it was set.
-    origins: Mapping[Side, Mapping[str, Origin]]
+    origins: Mapping[UsedSide, Mapping[str, Origin]]
     _empty: Mapping[str, Origin] = field(default_factory=dict)
 
-    def clause(self, unit: Unit, role: Role, change: Change | None) -> Clause:
+    def clause(self, unit: ClauseUnit, role: Role, change: Change | None) -> Clause:
         """The clause of a unit."""
         start, end = unit.traced.span
         return Clause(
@@ -45,15 +45,15 @@ class Describer:
             change=change,
         )
 
-    def origin(self, side: Side, name: str) -> Origin | None:
+    def origin(self, side: UsedSide, name: str) -> Origin | None:
         """Where an attribute was set."""
         return self.origins.get(side, self._empty).get(fold(name))
 
-    def _step(self, link: Link) -> Step:
+    def _step(self, link: DefinedName) -> Step:
         definition = link.traced.definition
         assert definition is not None
         assert definition.expression.source is not None
-        side = Side(definition.side)
+        side = UsedSide(definition.side)
         return Step(
             name=definition.name,
             side=side,
@@ -63,8 +63,8 @@ class Describer:
             origin=self.origin(side, definition.name),
         )
 
-    def _attributes(self, unit: Unit) -> tuple[Used, ...]:
-        found: dict[tuple[Side, str], Used] = {}
+    def _attributes(self, unit: ClauseUnit) -> tuple[Used, ...]:
+        found: dict[tuple[UsedSide, str], Used] = {}
         for traced, scene in _references(unit):
             used = self._used(traced, scene)
             if used is not None:
@@ -76,7 +76,7 @@ class Describer:
     def _used(self, traced: Traced, scene: Scene) -> Used | None:
         definition = traced.definition
         if definition is not None:
-            side = Side(definition.side)
+            side = UsedSide(definition.side)
             text = definition.expression.source
             return Used(
                 name=definition.name,
@@ -87,19 +87,19 @@ class Describer:
             )
         node = strip(traced.node)
         side, name, text = _found(node, scene)
-        if side is Side.NOWHERE and traced.value is not UNDEFINED:
-            side = Side.OTHER
-        if side is Side.NOWHERE:
+        if side is UsedSide.NOWHERE and traced.value is not UNDEFINED:
+            side = UsedSide.OTHER
+        if side is UsedSide.NOWHERE:
             return Used(name=unparse(node), side=side, value=UNDEFINED)
         return Used(name=name, side=side, value=traced.value, text=text, origin=self.origin(side, name))
 
 
-def _found(node: Node, scene: Scene) -> tuple[Side, str, str | None]:
-    """Where a name was found that led to no expression: side, spelling, and its text if it is part of a circle."""
+def _found(node: Node, scene: Scene) -> tuple[UsedSide, str, str | None]:
+    """Where a name without an expression was found: side, spelling, and its text if it is part of a cycle."""
     assert isinstance(node, Name | Select)
     reference = reference_name(node)
     if reference is None or scene is NO_SCENE:
-        return Side.OTHER, unparse(node), None
+        return UsedSide.OTHER, unparse(node), None
     scope, name = reference
     mine, other = (scene.ad, scene.side), (scene.other, scene.other_side)
     for ad, side in {"": (mine, other), "my": (mine,), "target": (other,)}[scope]:
@@ -108,11 +108,11 @@ def _found(node: Node, scene: Scene) -> tuple[Side, str, str | None]:
             text = cell.source or str(cell) if isinstance(cell, Expr) else None
             return side, ad.spelling(fold(name)), text
         if fold(name) in _LANGUAGE:
-            return Side.OTHER, name, None
-    return Side.NOWHERE, name, None
+            return UsedSide.OTHER, name, None
+    return UsedSide.NOWHERE, name, None
 
 
-def _references(unit: Unit) -> Iterator[tuple[Traced, Scene]]:
+def _references(unit: ClauseUnit) -> Iterator[tuple[Traced, Scene]]:
     """The names in a unit, and those in the definitions they lead to."""
     scenes = {unit.place.scene.side: unit.place.scene}
     scene = unit.place.scene
@@ -124,11 +124,11 @@ def _references(unit: Unit) -> Iterator[tuple[Traced, Scene]]:
             yield traced, scene
         definition = traced.definition
         if definition is not None:
-            work.append((definition.trace, scenes.get(Side(definition.side), NO_SCENE)))
+            work.append((definition.trace, scenes.get(UsedSide(definition.side), NO_SCENE)))
         work.extend((operand, scene) for operand in reversed(traced.operands))
 
 
-def operands_of(unit: Unit) -> tuple[Operand, ...]:
+def operands_of(unit: ClauseUnit) -> tuple[Operand, ...]:
     """Both sides of a comparison; nothing for any other unit."""
     node = strip(unit.traced.node)
     if not isinstance(node, Binary) or node.op not in RELATIONS or len(unit.traced.operands) != 2:
@@ -136,13 +136,13 @@ def operands_of(unit: Unit) -> tuple[Operand, ...]:
     return tuple(_operand(operand, unit.place) for operand in unit.traced.operands)
 
 
-def _operand(traced: Traced, place: Place) -> Operand:
+def _operand(traced: Traced, place: TextPath) -> Operand:
     start, end = traced.span
     return Operand(text=place.text[start:end], value=traced.value, constant=not varies(traced.node))
 
 
 def varies(tree: Node) -> bool:
-    """Whether a tree has a name in it, or a call that may give something else the next time."""
+    """Whether a tree contains a name, or a call whose result may vary."""
     work = [tree]
     while work:
         node = work.pop()
@@ -156,8 +156,8 @@ def varies(tree: Node) -> bool:
     return False
 
 
-def plain_attribute(traced: Traced, scene: Scene) -> tuple[Side, str] | None:
-    """Side and name of the attribute that an operand is, no more; None for anything else.
+def plain_attribute(traced: Traced, scene: Scene) -> tuple[UsedSide, str] | None:
+    """Side and name of an operand that is just an attribute; None for anything else.
 
     A scoped name that is in no ad has the side that its scope says; one without scope is nowhere.
     """
@@ -166,9 +166,9 @@ def plain_attribute(traced: Traced, scene: Scene) -> tuple[Side, str] | None:
     if traced.definition is not None or reference is None:
         return None
     side, name, text = _found(node, scene)
-    if text is not None or side is Side.OTHER:
+    if text is not None or side is UsedSide.OTHER:
         return None
-    if side is Side.NOWHERE and reference[0]:
+    if side is UsedSide.NOWHERE and reference[0]:
         side = scene.side if reference[0] == "my" else scene.other_side
     return side, name
 

@@ -1,4 +1,4 @@
-"""A machine's policy as the configuration has it: the attributes a slot's ad would get, and where each was set.
+"""A machine's policy from the configuration: the attributes a slot's ad would get, and where each was set.
 
 A slot's ad holds its policy expressions, so that they can refer to each other (``SUSPEND && WANT_SUSPEND == False``),
 and what STARTD_ATTRS names. Nothing is measured here: KeyboardIdle and the like come from elsewhere.
@@ -13,7 +13,7 @@ from roost.classad import ClassAd, Expr, ParseError, parse_expression
 from roost.config import Config, Span
 from roost.policy.catalogue import KNOB_POLICIES, VARIANTS
 from roost.policy.explain.model import Origin
-from roost.policy.model import Side
+from roost.policy.model import AdKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,7 +23,7 @@ class Configured:
     ad: ClassAd = field(default_factory=ClassAd)
     #: Attribute name to the place where it was set.
     origins: dict[str, Origin] = field(default_factory=dict)
-    #: What is not an expression, in words: name, place and mistake.
+    #: Invalid expressions, in words: name, place and mistake.
     problems: list[str] = field(default_factory=list)
 
 
@@ -36,7 +36,7 @@ class ConfiguredExpression:
 
 
 def configured_machine(config: Config, *, slot: int | None = None, slot_type: int | None = None) -> Configured:
-    """The policy of a slot. Raises ConfigError where macros go in a circle; see `problems` for the rest."""
+    """The policy of a slot. Raises ConfigError for a cycle of macros; see `problems` for the rest."""
     made = Configured()
     for name, attribute in _wanted(config, slot, slot_type):
         try:
@@ -76,11 +76,11 @@ def origin_of(span: Span) -> Origin:
 
 
 def _wanted(config: Config, slot: int | None, slot_type: int | None) -> Iterator[tuple[str, str]]:
-    """Knobs and the attributes they become; a later one wins."""
+    """Knobs and the attributes that they set; a later one wins."""
     for name in config.get_list("STARTD_ATTRS", subsys="STARTD", slot=slot, slot_type=slot_type):
         yield name, name
     for row in KNOB_POLICIES.values():
-        if row.attribute is None or row.my is not Side.MACHINE or row.evaluated_by != "startd":
+        if row.attribute is None or row.my is not AdKind.MACHINE or row.evaluated_by != "startd":
             continue
         yield row.name, row.attribute
         for suffix in VARIANTS if row.variants else ():

@@ -1,24 +1,24 @@
 """The smallest set of clauses that decides a value.
 
-Theory. Take the logic of an expression (`tree`) with the values its units have. A set of units *decides* if the
+Theory. Take the logic of an expression (`tree`) with the values of its units. A set of units *decides* if the
 value stays the same whatever the other units are: TRUE, FALSE or, where they can be, UNDEFINED. The *smallest* has
 the fewest units; of several, the one furthest to the left, that is with the earliest first unit in which two differ.
 
-For each part `Search` keeps a frontier: the ways to hold some of its units fast, each with the set of values
-(`reach`) that the part can still have; a way that costs no less and leaves no less open than another is dropped. A
-unit has two, held fast or free. Those of a larger part come from combining those of its parts, which is exact,
-because the parts of a tree have no unit in common: so the cheapest way that leaves the whole its own value alone is the
-smallest set. Sums of many conditions have more ways than `WAYS_MAX`; the cheapest are kept, and with them the
-one that leaves only the part's own value, so that what is found still decides.
+For each part `Search` keeps a frontier: the ways to fix some of its units, each with the set of values (`reach`) that
+the part can still have; a way that neither costs less nor restricts the values more than another is dropped. A unit has
+two ways, fixed or free. Those of a larger part combine those of its parts, which is exact, because the parts of a tree
+share no units: so the cheapest way that leaves only the value of the whole is the smallest set. Sums of many conditions
+have more ways than `WAYS_MAX`; the cheapest are kept, plus the one that leaves only the part's own value, so that the
+result still decides.
 
-The same clause in two places is one unit (`same clauses`): it has one value and counts once. Then the parts do have
-units in common, and `repeated` looks further. Two clauses that read one attribute (``X > 3 || X > 5``) are two.
+The same clause in two places is one unit (`same clauses`): it has one value and counts once. Then the parts do share
+units, and `repeated` continues the search. Two clauses that read one attribute (``X > 3 || X > 5``) are two.
 
-What cannot change need not be held fast: constants are not among the clauses, unless nothing else decides.
+What cannot change need not be fixed: constants are not clauses, unless nothing else decides.
 
 ERROR is contagious from the left: in ``a && b``, FALSE through `b`, an ERROR in `a` would win. An expression whose
-clauses may turn to ERROR is a mistake and not a decision, so free units are not supposed to become ERROR; that is the
-one way in which a deciding set can be upset.
+clauses may become ERROR is a mistake rather than a decision, so free units are assumed not to become ERROR; only that
+could invalidate a deciding set.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from roost.policy.explain.model import Role
 from roost.policy.explain.reach import FAILED, FALSE, TRUE, UNDEF, Set, ValueSets
 from roost.policy.explain.repeated import Repeated
 from roost.policy.explain.same import Clauses, same_clauses
-from roost.policy.explain.tree import Chain, Logic, Unit, parts_of
+from roost.policy.explain.tree import Chain, ClauseUnit, Logic, parts_of
 
 #: Ways kept for one part. Logic has at most 8, one for each set of TRUE, FALSE and UNDEFINED with its own value.
 WAYS_MAX: Final = 24
@@ -42,12 +42,12 @@ WAYS_MAX: Final = 24
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Way:
-    """Some units of a part are held fast."""
+    """A choice of fixed units of a part."""
 
     logic: Logic
     #: The units, as a mask; the leftmost has the highest bit.
     held: int
-    #: What the part can still be.
+    #: The values that the part can still have.
     reach: Set
     #: The ways taken in the parts, in order.
     parts: tuple[Way, ...] = ()
@@ -59,11 +59,11 @@ class Way:
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class WayChain:
     """The ways taken in the first parts of a chain, last first."""
 
     way: Way
-    before: Link | None
+    before: WayChain | None
 
     def ways(self) -> tuple[Way, ...]:
         """In the order of the text."""
@@ -79,11 +79,11 @@ class Need:
     """Units that decide."""
 
     #: In the order of the text.
-    deciding: tuple[tuple[Unit, Role], ...] = ()
-    #: Sets of units, each of which would have done in place of some of those.
-    also: tuple[tuple[Unit, ...], ...] = ()
+    deciding: tuple[tuple[ClauseUnit, Role], ...] = ()
+    #: Sets of units, each of which could replace some of those.
+    also: tuple[tuple[ClauseUnit, ...], ...] = ()
     #: Each unit that is the same clause as another, with all units of that clause.
-    places: Mapping[Unit, tuple[Unit, ...]] = field(default_factory=dict)
+    places: Mapping[ClauseUnit, tuple[ClauseUnit, ...]] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -92,7 +92,7 @@ class Search:
 
     clauses: Clauses
     sets: ValueSets
-    #: Whether constants are held fast for nothing.
+    #: Whether fixing constants is free.
     constants_free: bool = True
     _frontiers: dict[int, tuple[Way, ...]] = field(default_factory=dict)
 
@@ -103,12 +103,12 @@ class Search:
         return self._frontiers[id(logic)]
 
     def _own(self, logic: Logic) -> Set:
-        if isinstance(logic, Unit):
+        if isinstance(logic, ClauseUnit):
             return self.clauses.own[logic]
         return self.sets.made(logic, [self.frontier(part)[-1].reach for part in parts_of(logic)])
 
     def best(self, logic: Logic, within: Set) -> Way | None:
-        """The cheapest way that keeps a part among some values."""
+        """The cheapest way that keeps a part within some values."""
         return next((way for way in self.frontier(logic) if not way.reach & ~within), None)
 
     def _kept(self, ways: Iterable[Way], own: Set) -> tuple[Way, ...]:
@@ -117,14 +117,14 @@ class Search:
             if any(not other.reach & ~way.reach for other in kept):
                 continue
             if way.reach == own:
-                # Whatever costs more leaves no less open.
+                # More expensive ways restrict the values no further.
                 return (*kept[: WAYS_MAX - 1], way)
             kept.append(way)
         raise AssertionError("all units held fast leave one value")
 
     def _ways(self, logic: Logic) -> Iterator[Way]:
         match logic:
-            case Unit():
+            case ClauseUnit():
                 yield from self._unit(logic)
             case Chain():
                 yield from self._chain(logic)
@@ -133,7 +133,7 @@ class Search:
                     reach = self.sets.made(logic, [way.reach for way in ways])
                     yield Way(logic, reduce(or_, (way.held for way in ways)), reach, ways)
 
-    def _unit(self, unit: Unit) -> Iterator[Way]:
+    def _unit(self, unit: ClauseUnit) -> Iterator[Way]:
         own = self.clauses.own[unit]
         if self.constants_free and self.clauses.constant(unit):
             yield Way(unit, 0, own)
@@ -143,36 +143,36 @@ class Search:
 
     def _chain(self, chain: Chain) -> Iterator[Way]:
         """The ways of the first part, of the first two, and so on: never more than there are sets of truths."""
-        known: dict[Set, tuple[int, Link]] = {}
+        known: dict[Set, tuple[int, WayChain]] = {}
         for way in self.frontier(chain.parts[0]):
-            _offer(known, self.sets.truths(way.reach), way.held, Link(way, None))
+            _offer(known, self.sets.truths(way.reach), way.held, WayChain(way, None))
         for part in chain.parts[1:]:
-            longer: dict[Set, tuple[int, Link]] = {}
+            longer: dict[Set, tuple[int, WayChain]] = {}
             for reach, (held, link) in known.items():
                 for way in self.frontier(part):
                     joined = self.sets.joined(chain.op, reach, way.reach)
-                    _offer(longer, joined, held | way.held, Link(way, link))
+                    _offer(longer, joined, held | way.held, WayChain(way, link))
             known = longer
         for reach, (held, link) in known.items():
             yield Way(chain, held, reach, link.ways())
 
 
-def _offer(known: dict[Set, tuple[int, Link]], reach: Set, held: int, link: Link) -> None:
+def _offer(known: dict[Set, tuple[int, WayChain]], reach: Set, held: int, link: WayChain) -> None:
     if reach not in known or (held.bit_count(), -held) < (known[reach][0].bit_count(), -known[reach][0]):
         known[reach] = held, link
 
 
 @dataclass(slots=True)
 class _Told:
-    """Tells of the units of a way what they have to do with the value."""
+    """Determines the roles of the units of a way."""
 
     search: Search
-    #: Unit, as a mask, to whether it only stands aside wherever it stands.
+    #: Unit, as a mask, to whether it is only a condition in all its places.
     aside: dict[int, bool] = field(default_factory=dict)
     also: list[int] = field(default_factory=list)
 
     def walk(self, way: Way, aside: bool = False) -> None:
-        """Take in a way and those it is made of."""
+        """Visit a way and its parts."""
         if not way.held:
             return
         if not way.parts:
@@ -187,7 +187,7 @@ class _Told:
         return self.search.sets.truths(self.search.frontier(part)[-1].reach)
 
     def _standing_aside(self, way: Way) -> frozenset[int]:
-        """Parts of a chain that only must not decide, so that an UNDEFINED or ERROR does."""
+        """Parts of a chain that only must not decide, so that an UNDEFINED or ERROR can."""
         own = self._own(way.logic)
         values = [self._own(part.logic) for part in way.parts]
         if own == UNDEF and not way.reach & (TRUE | FALSE):
@@ -197,7 +197,7 @@ class _Told:
         return frozenset()
 
     def _others(self, way: Way) -> None:
-        """Where one part of a chain decides alone: others that could have."""
+        """If one part of a chain decides alone, the others that could have."""
         deciding = [part for part in way.parts if part.held]
         if len(deciding) != 1:
             return
@@ -211,7 +211,7 @@ class _Told:
 
 
 def decide(root: Logic) -> Need:
-    """The units that decide the value of `root`; none where it can have no other."""
+    """The units that decide the value of `root`; none if it cannot have another."""
     sets = ValueSets()
     clauses = same_clauses(root, sets)
     for constants_free in (True, False):

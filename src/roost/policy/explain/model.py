@@ -1,8 +1,8 @@
-"""What an explanation of a value says, as data.
+"""The data of explanations.
 
-An `Explanation` holds the clauses that decide the value. Each `Clause` says where it stands (the text it is a part
-of, and the names that lead there), its value, the attributes it read and where those were set, and, for a simple
-comparison, what would turn it round (`Change`).
+An `Explanation` holds the clauses that decide the value. Each `Clause` has its place (the text that contains it, and
+the names that lead there), its value, the attributes that it read and where those were set, and, for a simple
+comparison, what would reverse it (`Change`).
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ from roost.classad import Value
 from roost.classad.syntax import Span
 
 
-class Side(StrEnum):
+class UsedSide(StrEnum):
     """The ad that an attribute was found in."""
 
     MY = "MY"
     TARGET = "TARGET"
     #: An ad nested in one of the two, or the language itself (CurrentTime).
     OTHER = ""
-    #: None: there is no such attribute.
+    #: In neither ad.
     NOWHERE = "nowhere"
 
 
 class Role(StrEnum):
-    """What a clause has to do with the value."""
+    """The role of a clause for the value."""
 
     #: Its value is the reason.
     CAUSE = "cause"
-    #: It stands aside: were it different, it would decide instead.
+    #: It does not decide, but would if it were different.
     CONDITION = "condition"
 
 
@@ -41,7 +41,7 @@ class Origin:
     file: str
     #: First line is 1; 0 where there are no lines.
     line: int = 0
-    #: How the file came to be read, for instance through ``use POLICY``; "" if directly.
+    #: Why the file was read, for instance through ``use POLICY``; "" if directly.
     via: str = ""
 
     def __str__(self) -> str:
@@ -55,10 +55,10 @@ class Step:
 
     #: As the ad spells it.
     name: str
-    side: Side
+    side: UsedSide
     #: The name in the text that holds it.
     span: Span
-    #: The expression it stands for.
+    #: The expression that it is defined as.
     text: str
     value: Value
     origin: Origin | None = None
@@ -68,9 +68,9 @@ class Step:
 class Used:
     """An attribute that a clause read."""
 
-    #: As the ad spells it; as the clause does where there is no such attribute.
+    #: As spelled in the ad, or in the clause if there is no such attribute.
     name: str
-    side: Side
+    side: UsedSide
     value: Value
     #: The expression that defines it; None for a plain value.
     text: str | None = None
@@ -83,37 +83,37 @@ class Operand:
 
     text: str
     value: Value
-    #: A constant, or made of constants alone.
+    #: Whether it is a constant or consists only of constants.
     constant: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """What would turn a clause round."""
+    """What would reverse a clause."""
 
-    #: The operand that would have to be different, as it is written.
+    #: The operand that would have to be different, as written.
     subject: str
     #: The side of a plain attribute; None for an operand that is more than a name.
-    side: Side | None
+    side: UsedSide | None
     #: ``>``, ``<=``, ``==``, ``is``, … between the subject and the bound.
     relation: str
     bound: Value
     now: Value
-    #: A value that satisfies it; None where none is offered.
+    #: A value that satisfies it; None if none is offered.
     example: Value | None
-    #: What the clause would be then.
+    #: The resulting value of the clause.
     clause: bool
-    #: What the whole expression would be then, all else being as it is.
+    #: The resulting value of the whole expression, all else being equal.
     result: Value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clause:
-    """A sub-expression that is taken as one: a comparison, a call, a name, a constant."""
+    """A sub-expression that is treated as a unit: a comparison, a call, a name, a constant."""
 
     #: As written.
     text: str
-    #: Where it stands, in the text of the last of `path`, or of the explained expression.
+    #: Its place in the text of the last of `path`, or of the explained expression.
     span: Span
     value: Value
     role: Role = Role.CAUSE
@@ -123,7 +123,7 @@ class Clause:
     operands: tuple[Operand, ...] = ()
     #: Attributes read, through definitions too, in the order of the text.
     attributes: tuple[Used, ...] = ()
-    #: What would turn it round; None where that cannot be said simply.
+    #: What would reverse it; None if there is no simple change.
     change: Change | None = None
 
 
@@ -131,18 +131,18 @@ class Clause:
 class Explanation:
     """Why an expression has its value."""
 
-    #: The name it was asked for under, "" for a bare expression.
+    #: The name of the expression; "" for a bare expression.
     name: str
     text: str
     value: Value
     origin: Origin | None
     #: The smallest set of clauses that decides the value, in the order of evaluation.
     clauses: tuple[Clause, ...]
-    #: Other sets of clauses, each of which would have given the same value in place of some of those.
+    #: Other sets of clauses, each of which could replace some of those.
     also: tuple[tuple[Clause, ...], ...] = ()
-    #: Changes that together would turn the value round; empty where none were found.
+    #: Changes that together would reverse the value; empty if none were found.
     changes: tuple[Change, ...] = ()
-    #: What the value would be after `changes`; UNDEFINED where there are none.
+    #: The value after `changes`; UNDEFINED if there are none.
     changed: Value | None = None
-    #: The expression is too large to take apart: `clauses` is empty.
+    #: Whether the expression is too large to analyze: `clauses` is then empty.
     truncated: bool = False

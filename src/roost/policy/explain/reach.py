@@ -1,9 +1,10 @@
 """The values that parts of an expression can have, if their units may have several: arithmetic of value sets.
 
-A set of values is an integer, one bit a value; `ValueSets` gives each value its bit. What an operator makes of sets is
-the set of what it makes of their members, which is exact as long as the operands do not depend on each other. Bits 0
-to 3 are TRUE, FALSE, UNDEFINED and ERROR; numbers, texts and the like get bits as they turn up. A set that would have
-more than `VALUES_MAX` members is given up: it holds the bit `ANY` and all that an operator could make of anything.
+A set of values is an integer, one bit per value; `ValueSets` gives each value its bit. The result of an operator on
+sets is the set of its results on their members, which is exact as long as the operands do not depend on each other.
+Bits 0 to 3 are TRUE, FALSE, UNDEFINED and ERROR; other values, such as numbers and strings, get bits when they first
+occur. A set that would have more than `VALUES_MAX` members becomes imprecise: it has the bit `ANY` and every possible
+outcome.
 """
 
 from __future__ import annotations
@@ -15,7 +16,17 @@ from roost.base.records import dataclass, field
 from roost.classad import ERROR, UNDEFINED, Value, unparse_value
 from roost.classad.ops import BINARY, UNARY, truth
 from roost.classad.syntax import Op
-from roost.policy.explain.tree import Against, Chain, Choice, Counted, Fallback, Logic, Negation, Unit, parts_of
+from roost.policy.explain.tree import (
+    Against,
+    Chain,
+    ClauseUnit,
+    Counted,
+    Fallback,
+    IfThenElse,
+    Logic,
+    Negation,
+    parts_of,
+)
 
 #: A set of values, one bit each.
 Set: TypeAlias = int
@@ -24,9 +35,9 @@ TRUE: Final[Set] = 1
 FALSE: Final[Set] = 2
 UNDEF: Final[Set] = 4
 FAILED: Final[Set] = 8
-#: Some value that is not kept track of.
+#: Some value that is not tracked.
 ANY: Final[Set] = 16
-#: What a unit that is not held fast may be; an ERROR would be a mistake and no decision.
+#: The values of a free unit; an ERROR would be a mistake rather than a decision.
 FREE: Final[Set] = TRUE | FALSE | UNDEF
 _ANYTHING: Final[Set] = ANY | FREE | FAILED
 
@@ -90,7 +101,7 @@ class ValueSets:
     def made(self, logic: Logic, parts: Sequence[Set]) -> Set:
         """The values of a tree whose parts have the given ones."""
         match logic:
-            case Unit():
+            case ClauseUnit():
                 raise AssertionError("a unit has no parts")
             case Chain(op=op):
                 values = self.truths(parts[0])
@@ -101,7 +112,7 @@ class ValueSets:
                 return self.negation(parts[0])
             case Against(op=op, constant=constant):
                 return self.against(op, parts[0], constant)
-            case Choice():
+            case IfThenElse():
                 return self.chosen(*parts)
             case Fallback():
                 return self.fallback(*parts)
@@ -110,9 +121,9 @@ class ValueSets:
             case _ as never:
                 assert_never(never)
 
-    def reach(self, logic: Logic, units: Mapping[Unit, Set]) -> Set:
+    def reach(self, logic: Logic, units: Mapping[ClauseUnit, Set]) -> Set:
         """The values of a tree whose units have the given ones."""
-        if isinstance(logic, Unit):
+        if isinstance(logic, ClauseUnit):
             return units[logic]
         return self.made(logic, [self.reach(part, units) for part in parts_of(logic)])
 

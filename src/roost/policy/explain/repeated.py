@@ -1,13 +1,13 @@
-"""The smallest deciding set where a clause stands in several places.
+"""The smallest deciding set if a clause occurs in several places.
 
 Theory. A set of clauses decides if it holds at least one clause of every *attack*: clauses that, changed together,
 change the value. So the smallest deciding set is the smallest set that hits all attacks. There may be very many
-attacks, and few of them matter: begin with none, take the smallest set that hits those known, look for an attack it
-does not hit, add that, and go on until there is none. An attack is looked for clause by clause; where what is
-still open cannot change the value (`reach`), the search turns back.
+attacks, but few of them matter: start with none, take the smallest set that hits the known ones, search for an attack
+that it does not hit, add that, and repeat until there is none. The search for an attack goes clause by clause and
+backtracks when the remaining clauses cannot change the value (`reach`).
 
-The problem is as hard as any (it contains the satisfiability of logic), so the work is bounded: after `WORK_MAX` looks
-at a part of the tree, the set that was known before stays. It decides; it may have more clauses than needed.
+The problem is NP-hard (it contains Boolean satisfiability), so the work is bounded: after `WORK_MAX` visits of a part
+of the tree, the previously known set is kept. It decides, but may have more clauses than needed.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from typing import Final
 from roost.base.records import dataclass, field
 from roost.policy.explain.reach import FALSE, TRUE, UNDEF, Set, ValueSets
 from roost.policy.explain.same import Clauses
-from roost.policy.explain.tree import Logic, Unit
+from roost.policy.explain.tree import ClauseUnit, Logic
 
-#: Looks at a unit, and sets of clauses tried: a fraction of a second.
+#: Most visits of units and sets of clauses tried: a fraction of a second.
 WORK_MAX: Final = 100_000
 
 
@@ -36,7 +36,7 @@ class Repeated:
     clauses: Clauses
     sets: ValueSets
     _work: int = 0
-    _places: dict[int, list[Unit]] = field(default_factory=dict)
+    _places: dict[int, list[ClauseUnit]] = field(default_factory=dict)
 
     def smaller(self, root: Logic, known: int) -> int:
         """The smallest deciding set, or `known`, which decides, if finding it takes too long."""
@@ -84,8 +84,8 @@ class Repeated:
         changed = [mask for mask in free if values[self._places[mask][0]] != own[self._places[mask][0]]]
         return sum(mask for mask in list(changed) if self._is_needed(root, values, mask))
 
-    def _found(self, root: Logic, values: dict[Unit, Set], free: list[int]) -> bool:
-        """Settle the free clauses so that the value is another, each as it is where that will do."""
+    def _found(self, root: Logic, values: dict[ClauseUnit, Set], free: list[int]) -> bool:
+        """Assign the free clauses so that the value changes, keeping each as it is where possible."""
         own = self._reach(root, self.clauses.own)
         reach = self._reach(root, values)
         if reach == own:
@@ -107,8 +107,8 @@ class Repeated:
         yield own
         yield from (one for one in (TRUE, FALSE, UNDEF) if one != own and one & self.clauses.free[unit])
 
-    def _is_needed(self, root: Logic, values: dict[Unit, Set], mask: int) -> bool:
-        """Whether an attack fails without a clause; it stays out of it if not."""
+    def _is_needed(self, root: Logic, values: dict[ClauseUnit, Set], mask: int) -> bool:
+        """Whether an attack needs a clause; if not, the clause is removed from it."""
         settled = values[self._places[mask][0]]
         self._restore(values, mask)
         if self._reach(root, values) != self._reach(root, self.clauses.own):
@@ -116,14 +116,14 @@ class Repeated:
         self._put(values, mask, settled)
         return True
 
-    def _restore(self, values: dict[Unit, Set], mask: int) -> None:
+    def _restore(self, values: dict[ClauseUnit, Set], mask: int) -> None:
         self._put(values, mask, self.clauses.own[self._places[mask][0]])
 
-    def _put(self, values: dict[Unit, Set], mask: int, settled: Set | None) -> None:
+    def _put(self, values: dict[ClauseUnit, Set], mask: int, settled: Set | None) -> None:
         for unit in self._places[mask]:
             values[unit] = self.clauses.free[unit] if settled is None else settled
 
-    def _reach(self, root: Logic, values: dict[Unit, Set]) -> Set:
+    def _reach(self, root: Logic, values: dict[ClauseUnit, Set]) -> Set:
         self._spend(len(values))
         return self.sets.reach(root, values)
 

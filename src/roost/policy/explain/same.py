@@ -1,9 +1,9 @@
 """The clauses of an expression: units, and which of them are one clause in several places.
 
-``B`` and ``MY.b`` are one if both were found in the same ad; anything else is one with what reads alike, spacing
-aside, and is looked up in the same ads. What draws a random number is only ever one with itself. Of a clause in
-several places, the place that the fewest names and the fewest operators lead to is the one to show. A clause that
-cannot be UNDEFINED, such as ``x =?= y``, is not supposed to become it.
+``B`` and ``MY.b`` are the same if both were found in the same ad; other units are the same if their text is equal,
+ignoring spacing, and they are looked up in the same ads. A unit that draws a random number is equal only to itself. Of
+a clause in several places, the one reached through the fewest names and operators is shown. A clause that cannot be
+UNDEFINED, such as ``x =?= y``, is assumed never to become so.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from roost.base.records import dataclass, field
 from roost.classad.syntax import Binary, Call, Node, Op, children, strip
 from roost.classad.values import fold
 from roost.policy.explain.clauses import plain_attribute, varies
-from roost.policy.explain.model import Side
+from roost.policy.explain.model import UsedSide
 from roost.policy.explain.reach import FALSE, FREE, TRUE, Set, ValueSets
-from roost.policy.explain.tree import NO_SCENE, Logic, Unit, parts_of
+from roost.policy.explain.tree import NO_SCENE, ClauseUnit, Logic, parts_of
 
 _DEFINITE: Final[Set] = TRUE | FALSE
 
@@ -26,37 +26,37 @@ class Clauses:
     """The clauses of one tree. Sets of them are masks; the leftmost clause has the highest bit."""
 
     #: Unit to its value, as a set.
-    own: dict[Unit, Set]
-    #: Unit to what it may be where it is not held fast, its value among that.
-    free: dict[Unit, Set]
+    own: dict[ClauseUnit, Set]
+    #: Unit to its possible values when free, including its own.
+    free: dict[ClauseUnit, Set]
     #: One unit of each clause, in the order of the text.
-    shown: tuple[Unit, ...]
+    shown: tuple[ClauseUnit, ...]
     #: Whether some clause has more than one place.
     repeated: bool
-    _masks: dict[Unit, int]
-    _constants: frozenset[Unit] = field(default=frozenset())
+    _masks: dict[ClauseUnit, int]
+    _constants: frozenset[ClauseUnit] = field(default=frozenset())
 
-    def mask(self, unit: Unit) -> int:
+    def mask(self, unit: ClauseUnit) -> int:
         """The clause of a unit."""
         return self._masks[unit]
 
-    def constant(self, unit: Unit) -> bool:
+    def constant(self, unit: ClauseUnit) -> bool:
         """Whether nothing can change a unit."""
         return unit in self._constants
 
-    def units(self, clauses: int) -> tuple[Unit, ...]:
+    def units(self, clauses: int) -> tuple[ClauseUnit, ...]:
         """The units to show for some clauses."""
         return tuple(unit for unit in self.shown if self._masks[unit] & clauses) if clauses else ()
 
-    def varying(self) -> dict[int, list[Unit]]:
+    def varying(self) -> dict[int, list[ClauseUnit]]:
         """Each clause that is not a constant, with all its units, in the order of the text."""
-        found: dict[int, list[Unit]] = {self._masks[unit]: [] for unit in self.shown if not self.constant(unit)}
+        found: dict[int, list[ClauseUnit]] = {self._masks[unit]: [] for unit in self.shown if not self.constant(unit)}
         for unit, mask in self._masks.items():
             if mask in found:
                 found[mask].append(unit)
         return found
 
-    def places(self) -> dict[Unit, tuple[Unit, ...]]:
+    def places(self) -> dict[ClauseUnit, tuple[ClauseUnit, ...]]:
         """Each unit that is the same clause as another, with all units of that clause."""
         if not self.repeated:
             return {}
@@ -65,8 +65,8 @@ class Clauses:
 
 def same_clauses(root: Logic, sets: ValueSets) -> Clauses:
     """The clauses of a tree."""
-    groups: dict[object, list[tuple[tuple[int, int, int], Unit]]] = {}
-    own: dict[Unit, Set] = {}
+    groups: dict[object, list[tuple[tuple[int, int, int], ClauseUnit]]] = {}
+    own: dict[ClauseUnit, Set] = {}
     for order, (unit, depth) in enumerate(_units(root)):
         own[unit] = sets.single(unit.value)
         rank = (len(unit.place.links), depth, order)
@@ -84,30 +84,30 @@ def same_clauses(root: Logic, sets: ValueSets) -> Clauses:
     )
 
 
-def _units(root: Logic) -> list[tuple[Unit, int]]:
+def _units(root: Logic) -> list[tuple[ClauseUnit, int]]:
     """Units and how deep they are, in the order of the text."""
-    found: list[tuple[Unit, int]] = []
+    found: list[tuple[ClauseUnit, int]] = []
     work: list[tuple[Logic, int]] = [(root, 0)]
     while work:
         part, depth = work.pop()
-        if isinstance(part, Unit):
+        if isinstance(part, ClauseUnit):
             found.append((part, depth))
         else:
             work.extend((one, depth + 1) for one in reversed(parts_of(part)))
     return found
 
 
-def _key(unit: Unit) -> object:
+def _key(unit: ClauseUnit) -> object:
     scene = unit.place.scene
     if scene is NO_SCENE or _is_random(unit.traced.node):
         return unit
     attribute = plain_attribute(unit.traced, scene)
-    if attribute is not None and attribute[0] is not Side.NOWHERE:
+    if attribute is not None and attribute[0] is not UsedSide.NOWHERE:
         return attribute[0], fold(attribute[1])
     return scene.side, strip(unit.traced.node)
 
 
-def _is_definite(unit: Unit) -> bool:
+def _is_definite(unit: ClauseUnit) -> bool:
     """Whether a unit can be nothing but TRUE and FALSE."""
     node = strip(unit.traced.node)
     if isinstance(node, Binary):

@@ -2,8 +2,8 @@
 
 `Builder` takes trees of `roost.classad.tracing` apart at ``&&``, ``||``, ``!``, conditionals and ``?:``, and where a
 condition is compared with a constant or counted (``START =?= False``, ``(a > b) + 1``). Names that are defined by
-expressions are followed into them. What remains are `Unit`s: comparisons, calls, names, constants. A unit also knows
-the ad in which its names are looked up.
+expressions are followed into them. The leaves are `ClauseUnit`s: comparisons, calls, names, constants. A unit also
+knows the ad in which its names are looked up.
 
 `settled` computes the value of such a tree again, with other values for some units.
 """
@@ -19,7 +19,7 @@ from roost.classad.ops import BINARY, UNARY, truth
 from roost.classad.syntax import Binary, Call, Conditional, Elvis, Literal, Name, Node, Op, Select, Unary, strip
 from roost.classad.tracing import Traced
 from roost.classad.values import Exceptional, fold
-from roost.policy.explain.model import Side
+from roost.policy.explain.model import UsedSide
 
 #: Operators that compare; anything they compare is a condition.
 RELATIONS: Final = frozenset((Op.EQ, Op.NE, Op.LT, Op.LE, Op.GT, Op.GE, Op.IS, Op.ISNT))
@@ -32,17 +32,17 @@ class Scene:
     """The ads in which the names of a text are looked up."""
 
     ad: ClassAd | None
-    side: Side
+    side: UsedSide
     other: ClassAd | None
-    other_side: Side
+    other_side: UsedSide
 
 
-#: What is known of names in a nested ad: nothing.
-NO_SCENE: Final = Scene(None, Side.OTHER, None, Side.OTHER)
+#: The scene of a nested ad, about whose names nothing is known.
+NO_SCENE: Final = Scene(None, UsedSide.OTHER, None, UsedSide.OTHER)
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class DefinedName:
     """A name that is defined by an expression, on the way to a unit."""
 
     traced: Traced
@@ -50,20 +50,20 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class TextPath:
     """A text, and the names that lead to it."""
 
     text: str
     scene: Scene
-    links: tuple[Link, ...] = ()
+    links: tuple[DefinedName, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Unit:
+class ClauseUnit:
     """A clause; two are the same only if they are one object."""
 
     traced: Traced
-    place: Place
+    place: TextPath
 
     @property
     def value(self) -> Value:
@@ -89,7 +89,7 @@ class Negation:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Choice:
+class IfThenElse:
     """``test ? then : otherwise``, or ifThenElse."""
 
     test: Logic
@@ -126,26 +126,26 @@ class Counted:
     value: Value
 
 
-Logic: TypeAlias = Unit | Chain | Negation | Choice | Fallback | Against | Counted
+Logic: TypeAlias = ClauseUnit | Chain | Negation | IfThenElse | Fallback | Against | Counted
 
 
 class Builder:
     """Takes traced expressions of one evaluation apart. Recurses as deep as the expressions do."""
 
     def __init__(self, my: ClassAd | None, target: ClassAd | None) -> None:
-        mine = Scene(my, Side.MY, target, Side.TARGET)
-        self._scenes = {"MY": mine, "TARGET": Scene(target, Side.TARGET, my, Side.MY)}
+        mine = Scene(my, UsedSide.MY, target, UsedSide.TARGET)
+        self._scenes = {"MY": mine, "TARGET": Scene(target, UsedSide.TARGET, my, UsedSide.MY)}
         #: Whether a traced node is a condition, by identity; the trace outlives the builder.
         self._conditions: dict[int, bool] = {}
         self.here = mine
 
-    def build(self, traced: Traced, place: Place) -> Logic:
+    def build(self, traced: Traced, place: TextPath) -> Logic:
         """The logic of a traced expression that stands in `place`."""
         definition = traced.definition
         if definition is not None:
             assert definition.expression.source is not None
             scene = self._scenes.get(definition.side, NO_SCENE)
-            inner = Place(definition.expression.source, scene, (*place.links, Link(traced, place.scene)))
+            inner = TextPath(definition.expression.source, scene, (*place.links, DefinedName(traced, place.scene)))
             return self.build(definition.trace, inner)
         node = strip(traced.node)
         parts = traced.operands
@@ -156,14 +156,14 @@ class Builder:
                 return Negation(self.build(parts[0], place), traced.value)
             case Conditional() | Call() if _chooses(node, parts):
                 test, then, otherwise = [self.build(part, place) for part in parts]
-                return Choice(test, then, otherwise, traced.value)
+                return IfThenElse(test, then, otherwise, traced.value)
             case Elvis() if len(parts) == 2:
                 return Fallback(self.build(parts[0], place), self.build(parts[1], place), traced.value)
             case Binary(op=op) if len(parts) == 2:
                 return self._compared(op, traced, place)
-        return Unit(traced, place)
+        return ClauseUnit(traced, place)
 
-    def _chain(self, op: Op, traced: Traced, place: Place) -> Chain:
+    def _chain(self, op: Op, traced: Traced, place: TextPath) -> Chain:
         """Parts of a chain of the same operator, whichever side it nests on."""
         parts: list[Logic] = []
         work = [traced]
@@ -176,7 +176,7 @@ class Builder:
                 parts.append(self.build(link, place))
         return Chain(op, tuple(parts), traced.value)
 
-    def _compared(self, op: Op, traced: Traced, place: Place) -> Logic:
+    def _compared(self, op: Op, traced: Traced, place: TextPath) -> Logic:
         left, right = traced.operands
         conditions = self._condition(left), self._condition(right)
         if op in _AGAINST and conditions[0] is not conditions[1]:
@@ -186,10 +186,10 @@ class Builder:
                 return Against(op, self.build(condition, place), node.value, traced.value)
         if op in _COUNTED and True in conditions:
             return Counted(op, (self.build(left, place), self.build(right, place)), traced.value)
-        return Unit(traced, place)
+        return ClauseUnit(traced, place)
 
     def _condition(self, traced: Traced) -> bool:
-        """Whether a sub-expression is logic that is worth taking apart, through definitions."""
+        """Whether a sub-expression is logic to be split, following definitions."""
         known = self._conditions.get(id(traced))
         if known is None:
             known = self._conditions[id(traced)] = self._is_condition(traced)
@@ -225,13 +225,13 @@ def _logical(value: object) -> TypeGuard[bool | Exceptional]:
 def parts_of(logic: Logic) -> tuple[Logic, ...]:
     """The parts directly below."""
     match logic:
-        case Unit():
+        case ClauseUnit():
             return ()
         case Chain(parts=parts) | Counted(parts=parts):
             return parts
         case Negation(part=part) | Against(part=part):
             return (part,)
-        case Choice(test=test, then=then, otherwise=otherwise):
+        case IfThenElse(test=test, then=then, otherwise=otherwise):
             return (test, then, otherwise)
         case Fallback(left=left, right=right):
             return (left, right)
@@ -239,10 +239,10 @@ def parts_of(logic: Logic) -> tuple[Logic, ...]:
             assert_never(never)
 
 
-def settled(logic: Logic, values: Mapping[Unit, Value]) -> Value:
-    """The value of the tree if the units in `values` had those, and the others their own."""
+def settled(logic: Logic, values: Mapping[ClauseUnit, Value]) -> Value:
+    """The value of the tree with the units in `values` replaced, and the others unchanged."""
     match logic:
-        case Unit():
+        case ClauseUnit():
             return values.get(logic, logic.value)
         case Chain(op=op, parts=parts):
             value = settled(parts[0], values)
@@ -251,7 +251,7 @@ def settled(logic: Logic, values: Mapping[Unit, Value]) -> Value:
             return truth(value)
         case Negation(part=part):
             return UNARY[Op.NOT](settled(part, values))
-        case Choice(test=test, then=then, otherwise=otherwise):
+        case IfThenElse(test=test, then=then, otherwise=otherwise):
             chosen = truth(settled(test, values))
             if isinstance(chosen, Exceptional):
                 return chosen
@@ -283,15 +283,15 @@ __all__ = [
     "Against",
     "Builder",
     "Chain",
-    "Choice",
+    "ClauseUnit",
     "Counted",
+    "DefinedName",
     "Fallback",
-    "Link",
+    "IfThenElse",
     "Logic",
     "Negation",
-    "Place",
     "Scene",
-    "Unit",
+    "TextPath",
     "parts_of",
     "reference_name",
     "settled",

@@ -1,8 +1,8 @@
-"""Abstract values: what is known of a value without knowing it.
+"""Abstract values: what is known about a value before evaluation.
 
 An `Abstract` says of which types the value can be (the two booleans, UNDEFINED and ERROR count as types of their own),
-between which bounds a number lies, what it counts, and which texts a string can be. Every operation gives a result
-that contains all that can happen; what is excluded, is excluded for sure. Rules report only what is excluded.
+between which bounds a number lies, what it counts, and which texts a string can be. The result of every operation
+contains all possible outcomes; what it excludes cannot happen. Rules report only what is excluded.
 
 Units carry a dimension and a scale, so that ``Memory * 1024`` is a number of KiB if Memory counts MiB. A number whose
 unit is not known has unit None, a plain number the unit `PLAIN`.
@@ -14,14 +14,14 @@ import math
 from typing import Final
 
 from roost.base.records import dataclass
-from roost.policy.model import Kind
 from roost.policy.model import Unit as CatalogueUnit
+from roost.policy.model import ValueKind
 
 INF: Final = math.inf
 
 
 class T:
-    """Types a value can be of, as bits: plain numbers, for sets of types are joined and cut all the time."""
+    """Types a value can be of, as bits: plain numbers, because sets of types are constantly joined and intersected."""
 
     NOTHING: Final = 0
     UNDEFINED: Final = 1
@@ -81,20 +81,20 @@ MEASURES: Final[dict[CatalogueUnit, Measure | None]] = {
     CatalogueUnit.COUNT: PLAIN,
 }
 
-_TYPES: Final[dict[Kind, int]] = {
-    Kind.BOOLEAN: T.BOOLEAN,
-    Kind.INTEGER: T.INTEGER,
-    Kind.REAL: T.NUMBER,
-    Kind.NUMBER: T.NUMBER,
-    Kind.STRING: T.STRING,
-    Kind.STRING_LIST: T.STRING,
-    Kind.LIST: T.LIST,
-    Kind.AD: T.AD,
-    Kind.ANY: T.DEFINED,
+_TYPES: Final[dict[ValueKind, int]] = {
+    ValueKind.BOOLEAN: T.BOOLEAN,
+    ValueKind.INTEGER: T.INTEGER,
+    ValueKind.REAL: T.NUMBER,
+    ValueKind.NUMBER: T.NUMBER,
+    ValueKind.STRING: T.STRING,
+    ValueKind.STRING_LIST: T.STRING,
+    ValueKind.LIST: T.LIST,
+    ValueKind.AD: T.AD,
+    ValueKind.ANY: T.DEFINED,
 }
 
 
-def types_of(kind: Kind) -> int:
+def types_of(kind: ValueKind) -> int:
     """The types that a catalogue kind stands for."""
     return _TYPES[kind]
 
@@ -109,7 +109,7 @@ class Abstract:
     unit: Measure | None = None
     #: The texts a string can be; None if any.
     texts: tuple[str, ...] | None = None
-    #: The number is a constant of the text, without any attribute in it.
+    #: Whether the number is a constant in the text, without any attribute.
     constant: bool = False
 
     @property
@@ -127,7 +127,7 @@ class Abstract:
         return bool(self.types & T.UNDEFINED)
 
     def only(self, types: int) -> bool:
-        """Whether the value is of one of these types for sure."""
+        """Whether the value is certain to be of one of these types."""
         return bool(self.types) and not self.types & ~types
 
     def without(self, types: int) -> Abstract:
@@ -152,7 +152,7 @@ class Abstract:
 
     @property
     def single(self) -> float | None:
-        """The number, if it can be one only."""
+        """The number, if there is only one possible."""
         low, high = self.interval
         return low if low == high and self.only(T.COUNTABLE) else None
 
@@ -168,7 +168,7 @@ STRING: Final = Abstract(T.STRING)
 
 
 def union(*values: Abstract) -> Abstract:
-    """Everything that any of them can be."""
+    """The union of the values."""
     values = tuple([v for v in values if v.types])
     if not values:
         return NOTHING

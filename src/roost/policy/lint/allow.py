@@ -1,7 +1,7 @@
 """Comments that allow a finding: ``# roost: allow RST210 the reason``.
 
 On a line of its own, such a comment covers the next statement, with all its continued lines. With ``allow-file`` it
-covers the whole file. Several codes are separated by commas. A reason has to be given.
+covers the whole file. Several codes are separated by commas. A reason is required.
 """
 
 from __future__ import annotations

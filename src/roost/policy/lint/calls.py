@@ -1,7 +1,7 @@
-"""What the built-in functions give, seen from the types of their arguments.
+"""The results of built-in functions, by the types of their arguments.
 
-Only what rules make use of is told apart: functions of one kind of result share a row, and a function that is not
-listed can give anything. A function that does not exist gives ERROR, like a call with too many or too few arguments.
+Only what rules use is distinguished: functions with the same kind of result share a row, and an unlisted function can
+return anything. A function that does not exist gives ERROR, like a call with too many or too few arguments.
 """
 
 from __future__ import annotations
@@ -10,23 +10,10 @@ from collections.abc import Sequence
 from typing import Final
 
 from roost.classad import functions
+from roost.classad.partial import KIND_TESTS
 from roost.classad.syntax import Node
 from roost.policy.lint.abstract import ANYTHING, ERROR, INF, INSTANT, PLAIN, Abstract, T, number
 
-_PREDICATES: Final = frozenset(
-    (
-        "isundefined",
-        "iserror",
-        "isstring",
-        "isinteger",
-        "isreal",
-        "isboolean",
-        "islist",
-        "isclassad",
-        "isabstime",
-        "isreltime",
-    )
-)
 _CONDITIONS: Final = frozenset(
     (
         "regexp",
@@ -73,14 +60,14 @@ _STRINGS: Final = frozenset(
 )
 _COUNTS: Final = frozenset(("size", "stringlistsize", "countmatches", "stringlistsum", "stringlistavg"))
 _NUMBERS: Final = frozenset(("pow", "sum", "avg", "stringlistmin", "stringlistmax", "strcmp", "stricmp", "versioncmp"))
-#: Functions whose result counts what their first argument counts.
+#: Functions whose result has the unit of their first argument.
 _LIKE_FIRST: Final = frozenset(("int", "real", "floor", "ceil", "ceiling", "round", "quantize"))
 
 _MAYBE: Final = T.UNDEFINED | T.ERROR
 
 
 def call_result(name: str, args: Sequence[Node], values: Sequence[Abstract]) -> Abstract:
-    """What a call of the function with a folded name can give."""
+    """The possible results of a call of the function with a folded name."""
     function = functions.lookup(name)
     if function is None or not function.accepts(len(args)):
         return ERROR
@@ -88,7 +75,7 @@ def call_result(name: str, args: Sequence[Node], values: Sequence[Abstract]) -> 
         return number(1.0, INF, unit=INSTANT, integer=True)
     if name == "random":
         return number(0.0, INF, unit=PLAIN).with_(T.ERROR if args else T.NOTHING)
-    if name in _PREDICATES:
+    if name in KIND_TESTS:
         return _predicate(name, values)
     maybe = _passed_on(values)
     if name == "member" and len(values) == 2 and not values[1].types & (T.LIST | T.UNDEFINED):

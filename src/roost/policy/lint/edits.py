@@ -1,7 +1,7 @@
-"""Applying corrections to texts: every other byte stays as it is.
+"""Applies corrections to texts; every other byte stays unchanged.
 
-Edits name line, column and the text they replace. One that does not find that text, or overlaps one applied before,
-is left out: the file has changed, or another correction has been there.
+Edits name line, column and the text to replace. An edit that does not find that text, or overlaps an earlier one, is
+skipped: the file has changed, or another correction was applied there.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Running the rules: read, ask each rule, map places back, drop what is allowed, sort.
+"""Runs the rules: read, run each rule, map places back, drop allowed findings, sort.
 
 `lint` takes the names of files and directories, which are read in that order as one configuration (a directory: its
-files by name), and a `Host` to read them with. Commands that a configuration names are never run, and values found
-at start are those of an imaginary machine, so that a result depends on nothing but the files.
+files by name), and a `Host` to read them with. Commands that a configuration names are never run, and values detected
+at start are those of an imaginary machine, so that the result depends only on the files.
 
-Files that end in ``.sub`` or ``.submit`` are submit descriptions and are looked at one by one.
+Files that end in ``.sub`` or ``.submit`` are submit descriptions and are checked one by one.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from roost.classad import ClassAd
 from roost.config import Code, CommandResult, Config, Host, LoadOptions, load
 from roost.config.knobs import find as find_knob
 from roost.policy.lint.allow import Allowances, allowances
-from roost.policy.lint.findings import Finding, Place, in_order
+from roost.policy.lint.findings import Finding, SourcePlace, in_order
 from roost.policy.lint.mapping import whole
 from roost.policy.lint.pool import Expression, Pool, pool_of
 from roost.policy.lint.registry import Hit, Rule, all_rules
 from roost.policy.lint.submit import Submission, read_submission
-from roost.policy.model import Side
+from roost.policy.model import AdKind
 
 #: What the imaginary machine has: values found at start.
 MACHINE: Final[Mapping[str, str]] = {
@@ -54,7 +54,7 @@ MACHINE: Final[Mapping[str, str]] = {
     "HOME": "/var/lib/condor",
     "FILESYSTEM_DOMAIN": "example.org",
     "UID_DOMAIN": "example.org",
-    # Findings say so where they depend on the values above.
+    # Findings that depend on the values above say so.
     "ASSUMED": "yes",
 }
 _QUEUE: Final = re.compile(r"^[ \t]*queue\b", re.IGNORECASE | re.MULTILINE)
@@ -64,8 +64,8 @@ FINDINGS_PER_RULE_MAX: Final = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
-    """Which rules count. Names are codes or beginnings of codes."""
+class RuleSelection:
+    """The rules to run. Names are codes or prefixes of codes."""
 
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
@@ -78,7 +78,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """What linting came to."""
+    """The result of linting."""
 
     findings: list[Finding]
     #: Names of the sources read.
@@ -87,13 +87,13 @@ class Report:
     missing: tuple[str, ...] = ()
     #: Findings not shown because a comment allows them.
     allowed: int = 0
-    #: The configuration that was read; None where there were submit descriptions only.
+    #: The configuration that was read; None if there were only submit descriptions.
     config: Config | None = None
 
 
 @dataclass(slots=True)
 class _Files:
-    """A host that reads files, and nothing else; it remembers the texts."""
+    """A host that only reads files, and keeps their texts."""
 
     host: Host
     texts: dict[str, str] = field(default_factory=dict)
@@ -130,7 +130,7 @@ class _Files:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reader:
-    """As what a configuration is read."""
+    """The machine and version for which a configuration is read."""
 
     #: Values found at start.
     detected: Mapping[str, str] = MACHINE
@@ -156,7 +156,7 @@ _OF_AD: Final = {
 
 
 def machine_of(ad: ClassAd) -> dict[str, str]:
-    """The values found at start on the machine that an ad tells of; those that it lacks are assumed."""
+    """The values detected at start on the machine of an ad; missing ones are assumed."""
     found = dict(MACHINE)
     for name, attribute in _OF_AD.items():
         value = ad.eval(attribute)
@@ -173,17 +173,17 @@ def machine_of(ad: ClassAd) -> dict[str, str]:
 def lint(
     host: Host,
     paths: Iterable[str],
-    choice: Choice | None = None,
-    given: Mapping[Side, ClassAd] | None = None,
+    choice: RuleSelection | None = None,
+    given: Mapping[AdKind, ClassAd] | None = None,
     reader: Reader | None = None,
 ) -> Report:
     """Lint the files and directories of `paths`, as one configuration.
 
-    `given` holds an example of a job's or a machine's ad: its attributes count as known, and the situations that are
-    looked at begin with its values.
+    `given` holds an example of a job's or a machine's ad: its attributes count as known, and the situations examined
+    begin with its values.
     """
     reader = reader or Reader()
-    choice = choice or Choice()
+    choice = choice or RuleSelection()
     files = _Files(host)
     named = list(paths)
     submits = [path for path in named if _is_description(path, files.read_text(path))]
@@ -219,9 +219,9 @@ def _is_description(path: str, text: str | None) -> bool:
     return bool(_QUEUE.search(text)) or not any(find_knob(name) for name in assigned)
 
 
-def lint_text(text: str, host: Host, *, file: str = "<text>", choice: Choice | None = None) -> Report:
+def lint_text(text: str, host: Host, *, file: str = "<text>", choice: RuleSelection | None = None) -> Report:
     """Lint a configuration given as text."""
-    files, choice = _Files(host, {file: text}), choice or Choice()
+    files, choice = _Files(host, {file: text}), choice or RuleSelection()
     config = load(files, LoadOptions(roots=(file,), detected=MACHINE, environment=False, subsystem="TOOL"))
     return _report(lint_config(config, choice), {file: text}, (file,), (), choice)
 
@@ -231,7 +231,7 @@ def _report(
     texts: Mapping[str, str],
     sources: tuple[str, ...],
     missing: tuple[str, ...],
-    choice: Choice,
+    choice: RuleSelection,
 ) -> Report:
     allowed = allowances(texts)
     kept = [finding for finding in findings if not allowed.cover(finding)]
@@ -240,7 +240,7 @@ def _report(
     return Report(findings=in_order(kept), sources=sources, missing=missing, allowed=dropped)
 
 
-def _idle(allowed: Allowances, choice: Choice) -> Iterator[Finding]:
+def _idle(allowed: Allowances, choice: RuleSelection) -> Iterator[Finding]:
     codes = {rule.code for rule in all_rules()}
     for comment in allowed.comments:
         unknown = [code for code in comment.codes if code not in codes]
@@ -250,13 +250,13 @@ def _idle(allowed: Allowances, choice: Choice) -> Iterator[Finding]:
                 code="RST003",
                 severity=Severity.WARNING,
                 message=f"comment allows findings, but {what}",
-                place=Place(comment.file, comment.line),
+                place=SourcePlace(comment.file, comment.line),
                 remedy="Write `# roost: allow CODE why it is all right here`.",
             )
 
 
-def lint_config(config: Config, choice: Choice, given: Mapping[Side, ClassAd] | None = None) -> list[Finding]:
-    """All findings about a configuration, comments not considered."""
+def lint_config(config: Config, choice: RuleSelection, given: Mapping[AdKind, ClassAd] | None = None) -> list[Finding]:
+    """All findings about a configuration, ignoring comments."""
     pool = pool_of(config, given)
     findings: list[Finding] = []
     for rule in all_rules():
@@ -270,7 +270,7 @@ def lint_config(config: Config, choice: Choice, given: Mapping[Side, ClassAd] | 
     return _causes(findings)
 
 
-#: Mistakes after which it means nothing what the machine's expressions do together.
+#: Mistakes that make the interaction of the machine's expressions meaningless.
 _MISLEADING: Final = frozenset(
     (
         "RST101",
@@ -295,7 +295,7 @@ _MISLEADING: Final = frozenset(
 )
 
 
-#: Expressions that decide together when a job comes and goes. The others come after that, each for itself.
+#: Expressions that together decide when a job starts and leaves. The others apply later and independently.
 _DECIDING: Final = frozenset(("start", "is_owner", "want_suspend", "suspend", "continue", "preempt"))
 
 
@@ -319,12 +319,12 @@ def _causes(findings: list[Finding]) -> list[Finding]:
 
 
 def _broken(rule: Rule, problem: Exception, sources: tuple[str, ...]) -> Finding:
-    """A rule that fails is a mistake of the linter: it is told as such, and the other rules go on."""
+    """A rule that fails is a bug in the linter: it is reported as such, and the other rules continue."""
     return Finding(
         code="RST000",
         severity=Severity.WARNING,
         message=f"rule {rule.code} failed on this configuration: {type(problem).__name__}: {problem}",
-        place=Place(sources[0] if sources else "<configuration>"),
+        place=SourcePlace(sources[0] if sources else "<configuration>"),
         remedy="Please report it, with the configuration. Nothing that this rule would find is shown.",
     )
 
@@ -341,8 +341,8 @@ def _config_hits(rule: Rule, pool: Pool) -> list[tuple[Hit, Expression | None]]:
     return hits[:FINDINGS_PER_RULE_MAX]
 
 
-def lint_submission(submission: Submission, choice: Choice) -> list[Finding]:
-    """All findings about one submit description, comments not considered."""
+def lint_submission(submission: Submission, choice: RuleSelection) -> list[Finding]:
+    """All findings about one submit description, ignoring comments."""
     findings: list[Finding] = []
     for rule in all_rules():
         if not choice.wants(rule.code):
@@ -356,7 +356,7 @@ def lint_submission(submission: Submission, choice: Choice) -> list[Finding]:
 
 
 def _finding(rule: Rule, hit: Hit, expression: Expression | None) -> Finding:
-    place: Place | None = hit.place
+    place: SourcePlace | None = hit.place
     through: tuple[str, ...] = ()
     text: str | None = None
     related = list(hit.related)
@@ -382,7 +382,7 @@ def _finding(rule: Rule, hit: Hit, expression: Expression | None) -> Finding:
     )
 
 
-def _within(hit: Hit, expression: Expression) -> tuple[Place, tuple[str, ...], str | None]:
+def _within(hit: Hit, expression: Expression) -> tuple[SourcePlace, tuple[str, ...], str | None]:
     span = hit.span if hit.span is not None else hit.node.span if hit.node is not None else None
     if span is None:
         return whole(expression.definition), (), None
@@ -390,4 +390,4 @@ def _within(hit: Hit, expression: Expression) -> tuple[Place, tuple[str, ...], s
     return place, through, " ".join(expression.mapped.text[span[0] : span[1]].split())
 
 
-__all__ = ["Choice", "Reader", "Report", "lint", "lint_config", "lint_submission", "lint_text", "machine_of"]
+__all__ = ["Reader", "Report", "RuleSelection", "lint", "lint_config", "lint_submission", "lint_text", "machine_of"]

@@ -1,6 +1,7 @@
-"""One expression of a configuration: its text expanded, its tree, what its nodes can be, and the way back to the files.
+"""One expression of a configuration: its expanded text, its tree, the possible values of its nodes, and the map back to
+the files.
 
-Everything is worked out when it is first asked for, and kept: every rule looks at every expression.
+Everything is computed on first use and cached: every rule checks every expression.
 """
 
 from __future__ import annotations
@@ -52,14 +53,14 @@ class Expression:
 
     @property
     def inferred(self) -> Inference:
-        """What each node can be, given what stands before it."""
+        """The possible values of each node, given what precedes it."""
         if self._inference is None:
             self._inference = self._infer(with_facts=True)
         return self._inference
 
     @property
     def alone(self) -> Inference:
-        """What each node can be, taken by itself."""
+        """The possible values of each node by itself."""
         if self._alone is None:
             self._alone = self._infer(with_facts=False)
         return self._alone
@@ -95,13 +96,13 @@ class Expression:
         return " ".join(self.mapped.text[node.span[0] : node.span[1]].split())
 
     def mentions(self, *names: str) -> bool:
-        """Whether any of the names stands in it, with or without scope."""
+        """Whether any of the names occurs in it, with or without scope."""
         wanted = {fold(name) for name in names}
         return any(fold(name) in wanted for name in self.names)
 
     @property
     def names(self) -> frozenset[str]:
-        """Folded names that stand in it, scopes taken off."""
+        """Folded names in it, without scopes."""
         if self._names is None:
             mentioned = None if self.expr is None else self.expr.mentioned
             found = () if mentioned is None else (*mentioned.plain, *mentioned.my, *mentioned.target)
@@ -115,7 +116,8 @@ class Expression:
                 yield node
 
     def is_own(self, start: int, end: int) -> bool:
-        """Whether characters of the expanded text stand in the knob's own value, not in a macro others may use."""
+        """Whether characters of the expanded text come from the knob's own value, not from a macro that others may
+        use."""
         written = self.mapped.written(start, end)
         return written is not None and written[0] is self.definition
 

@@ -12,7 +12,7 @@ from roost.base.records import dataclass
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Place:
+class SourcePlace:
     """A place in a source text."""
 
     file: str
@@ -20,11 +20,11 @@ class Place:
     line: int = 0
     #: First column is 1; 0 when unknown.
     column: int = 0
-    #: Characters from the column on that are meant, 0 when unknown.
+    #: Length from the column on, characters; 0 when unknown.
     length: int = 0
-    #: Where the source was brought in (an `include` or `use` statement); empty if it was read directly.
+    #: Where the source was included (an `include` or `use` statement); empty if it was read directly.
     via: str = ""
-    #: The line of a template that is meant, where the place is the statement that uses it; empty otherwise.
+    #: The line of a template, if the place is the statement that uses it; empty otherwise.
     template: str = ""
 
     def __str__(self) -> str:
@@ -62,7 +62,7 @@ class Finding:
     code: str
     severity: Severity
     message: str
-    place: Place
+    place: SourcePlace
     remedy: str
     #: The knob, attribute or macro concerned; None if it is about a line.
     knob: str | None = None
@@ -70,15 +70,15 @@ class Finding:
     text: str | None = None
     #: Macros through which the place was reached from the knob, outermost first.
     through: tuple[str, ...] = ()
-    #: Other places that matter, each with a word on why.
-    related: tuple[tuple[str, Place], ...] = ()
-    #: A situation in which it shows: attribute and value.
+    #: Related places, each with a description.
+    related: tuple[tuple[str, SourcePlace], ...] = ()
+    #: An example situation: attributes and values.
     witness: tuple[tuple[str, str], ...] = ()
     fix: Fix | None = None
 
     @property
-    def key(self) -> tuple[str, Place, str]:
-        """What makes two findings the same: the rule, the place, and the text if the place is not exact."""
+    def key(self) -> tuple[str, SourcePlace, str]:
+        """The identity of a finding: the rule, the place, and the text if the place is not exact."""
         return self.code, self.place, "" if self.place.column else self.message
 
     def to_json(self) -> dict[str, object]:
@@ -113,7 +113,7 @@ class Finding:
 
 def in_order(findings: list[Finding]) -> list[Finding]:
     """The findings without repetition, by place, then code."""
-    first: dict[tuple[str, Place, str], Finding] = {}
+    first: dict[tuple[str, SourcePlace, str], Finding] = {}
     for finding in findings:
         first.setdefault(finding.key, finding)
     return sorted(first.values(), key=lambda one: (one.place, one.code, one.message))

@@ -1,7 +1,7 @@
-"""Findings of the configuration room, handed on under the linter's codes.
+"""Findings of the configuration room, reported under the linter's codes.
 
-Each rule of the configuration language that the reader itself notices is a rule module with a page of its own; here
-is only how a diagnostic becomes a hit.
+Each diagnostic of the configuration reader is a rule module with its own page; this module only turns diagnostics into
+hits.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from collections.abc import Iterator
 from roost.base.diagnostics import Severity
 from roost.config import Code, Diagnostic
 from roost.policy.lint import mapping
-from roost.policy.lint.findings import Place
+from roost.policy.lint.findings import SourcePlace
 from roost.policy.lint.pool import Pool
 from roost.policy.lint.registry import Hit
 
 
-def place_of(diagnostic: Diagnostic) -> Place:
+def place_of(diagnostic: Diagnostic) -> SourcePlace:
     """The place of a diagnostic."""
     return mapping.place_of(diagnostic.span, diagnostic.span.line, diagnostic.span.column)
 

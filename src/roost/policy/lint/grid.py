@@ -1,12 +1,12 @@
-"""The grid of situations: which values of which attributes are worth looking at, and their combinations.
+"""The grid of situations: the relevant values of attributes, and their combinations.
 
 For each attribute that the expressions compare with a number, a value below the lowest number and at and above each;
-for texts and truth values each that occurs, and another; for an attribute that is defined elsewhere, also that it is
-missing. What a job uses of the machine is left out: it is missing when the job begins. Its values are kept as
-*measured* ones, for rules that ask what becomes of a job that runs. Counts of runs stay as they are during one run.
+for strings and booleans each value that occurs, and another; for an attribute that is defined elsewhere, also that it
+is missing. A job's resource usage is left out: it is missing when the job starts. Its values are kept as *measured*
+ones, for rules about running jobs. Counts of runs do not change during one run.
 
-Too many combinations are cut down without chance: first those with one attribute off its usual value, then two, then
-three.
+Too many combinations are reduced deterministically: first those with one attribute different from its usual value, then
+two, then three.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from roost.policy.lint.pool import Expression
 from roost.policy.lint.scope import row_of
 from roost.policy.lint.shapes import reference, references
 from roost.policy.lint.situations import CALM, ORDINARY_JOB, Situation
-from roost.policy.model import Attribute, Kind, Side
+from roost.policy.model import AdKind, Attribute, ValueKind
 
-#: Attributes of one ad that are varied; of more, those that are asked for last keep their usual value.
+#: Most attributes of one ad that are varied; beyond that, those used last keep their usual value.
 ATTRIBUTES_MAX: Final = 40
-#: Values of one attribute.
+#: Most values of one attribute.
 VALUES_MAX: Final = 14
-#: Attributes that depend on each other or on the moment, and are not taken from the grid one by one.
+#: Attributes that depend on each other or on the moment, and are not varied individually.
 DRIVEN: Final = frozenset(
     (
         "loadavg",
@@ -53,11 +53,11 @@ DRIVEN: Final = frozenset(
 )
 #: No machine has a load like this; numbers from here on are mistakes of unit.
 LOAD_MAX: Final = 1024
-#: Beyond this, neighbours of a number are not integers of the language any more.
+#: Beyond this, neighbours of a number are no longer integers of the language.
 NUMBER_MAX: Final = 2.0**62
-#: Larger than whatever a measured attribute is compared with.
+#: Larger than any number to which a measured attribute is compared.
 FAR: Final = 10**12
-#: What a job has been through: the same during a run, more after it.
+#: Counters of a job: constant during a run, higher after it.
 COUNTS: Final = (
     "numjobstarts",
     "jobruncount",
@@ -72,7 +72,7 @@ ORDER: Final = (Op.EQ, Op.NE, Op.LT, Op.LE, Op.GT, Op.GE, Op.IS, Op.ISNT)
 
 @dataclass(eq=False, slots=True)
 class _Interest:
-    """What the expressions compare an attribute with."""
+    """The constants to which the expressions compare an attribute."""
 
     numbers: set[float] = field(default_factory=set)
     texts: set[str] = field(default_factory=set)
@@ -90,14 +90,14 @@ class Axes:
     machine: dict[str, list[Value]]
     #: Attribute of the job to its values.
     job: dict[str, list[Value]]
-    #: Attribute that is measured while a job runs, to its values and the ads that are asked for it.
-    measured: dict[str, tuple[list[Value], frozenset[Side]]] = field(default_factory=dict)
-    #: Attributes are left out: these are not all combinations.
+    #: Attribute that is measured while a job runs, to its values and the ads in which it is used.
+    measured: dict[str, tuple[list[Value], frozenset[AdKind]]] = field(default_factory=dict)
+    #: Whether attributes are left out, so that these are not all combinations.
     cut: bool = False
 
     @property
     def size(self) -> float:
-        """How many combinations there are; without bound if attributes are left out."""
+        """The number of combinations; infinite if attributes are left out."""
         return (
             inf
             if self.cut
@@ -105,10 +105,12 @@ class Axes:
         )
 
 
-def axes_of(expressions: Iterable[Expression], computed: Callable[[str, Side], bool], busy_load: float | None) -> Axes:
-    """The values of which expressions can tell one from another.
+def axes_of(
+    expressions: Iterable[Expression], computed: Callable[[str, AdKind], bool], busy_load: float | None
+) -> Axes:
+    """The values that expressions can distinguish.
 
-    `computed` says whether an attribute is an expression itself, and so not of the grid; `busy_load` is the load at
+    `computed` says whether an attribute is an expression itself, and so not varied; `busy_load` is the load at
     which CpuBusy begins where it is not configured.
     """
     machine: dict[str, _Interest] = {}
@@ -121,7 +123,7 @@ def axes_of(expressions: Iterable[Expression], computed: Callable[[str, Side], b
             if side is None or computed(name, side):
                 continue
             spelled.setdefault(fold(name), name)
-            (machine if side is Side.MACHINE else job).setdefault(fold(name), _Interest())
+            (machine if side is AdKind.MACHINE else job).setdefault(fold(name), _Interest())
         if busy_load is not None and not expression.names.isdisjoint(("cpubusytime", "cpuisbusy")):
             loads.add(float(busy_load))
         for terms, number, text in _comparisons(expression):
@@ -132,7 +134,7 @@ def axes_of(expressions: Iterable[Expression], computed: Callable[[str, Side], b
                     if number is not None:
                         loads.add(number)
                     continue
-                table = machine if side is Side.MACHINE else job
+                table = machine if side is AdKind.MACHINE else job
                 if name in table:
                     if number is not None:
                         table[name].numbers.add(number)
@@ -140,7 +142,7 @@ def axes_of(expressions: Iterable[Expression], computed: Callable[[str, Side], b
                         table[name].texts.add(text)
                     else:
                         table[name].other = True
-    of_machine, of_job = _lasting(machine, Side.MACHINE, spelled), _lasting(job, Side.JOB, spelled)
+    of_machine, of_job = _lasting(machine, AdKind.MACHINE, spelled), _lasting(job, AdKind.JOB, spelled)
     return Axes(
         loads=_load_values(loads),
         machine=dict(itertools.islice(of_machine.items(), ATTRIBUTES_MAX)),
@@ -150,8 +152,8 @@ def axes_of(expressions: Iterable[Expression], computed: Callable[[str, Side], b
     )
 
 
-def _lasting(table: Mapping[str, _Interest], side: Side, spelled: Mapping[str, str]) -> dict[str, list[Value]]:
-    """The attributes of one ad that stay as they are, each with its values."""
+def _lasting(table: Mapping[str, _Interest], side: AdKind, spelled: Mapping[str, str]) -> dict[str, list[Value]]:
+    """The attributes of one ad that do not change, each with its values."""
     return {
         _spelling(name, spelled): values
         for name, interest in table.items()
@@ -161,31 +163,31 @@ def _lasting(table: Mapping[str, _Interest], side: Side, spelled: Mapping[str, s
 
 def _measured(
     machine: Mapping[str, _Interest], job: Mapping[str, _Interest]
-) -> dict[str, tuple[list[Value], frozenset[Side]]]:
+) -> dict[str, tuple[list[Value], frozenset[AdKind]]]:
     """What is measured while a job runs: its values, and the ads that are asked for it."""
-    found: dict[str, tuple[list[Value], frozenset[Side]]] = {}
-    for side, table in ((Side.MACHINE, machine), (Side.JOB, job)):
+    found: dict[str, tuple[list[Value], frozenset[AdKind]]] = {}
+    for side, table in ((AdKind.MACHINE, machine), (AdKind.JOB, job)):
         for name, interest in table.items():
             if is_measured(name, side):
-                values, sides = found.get(name, ([], frozenset[Side]()))
+                values, sides = found.get(name, ([], frozenset[AdKind]()))
                 far: list[Value] = [FAR] if interest.other else []
                 found[name] = _unique([*values, *_values(name, interest, side), *far]), sides | {side}
     return {attributes_named(name)[0].name: value for name, value in found.items()}
 
 
-def is_measured(key: str, side: Side) -> bool:
+def is_measured(key: str, side: AdKind) -> bool:
     """Whether an attribute changes while a job runs, so that it is not part of conditions that do not change."""
     row = row_of(key, side)
-    if side is Side.MACHINE and key.startswith("preempting"):
-        # There while a better claim waits.
+    if side is AdKind.MACHINE and key.startswith("preempting"):
+        # Defined while a better claim waits.
         return row is not None
     if row is None or not row.varies:
         return False
-    return key not in (SENSORS if side is Side.MACHINE else ("imagesize", *COUNTS))
+    return key not in (SENSORS if side is AdKind.MACHINE else ("imagesize", *COUNTS))
 
 
 def situations_of(axes: Axes, most: int, ordinary: Mapping[str, Value]) -> list[Situation]:
-    """The combinations, `most` of them at most; `ordinary` is the job where a combination says nothing."""
+    """The combinations, `most` of them at most; `ordinary` is the job for combinations without one."""
     names = [("load", "")]
     names += [("machine", name) for name in axes.machine]
     names += [("job", name) for name in axes.job]
@@ -193,18 +195,20 @@ def situations_of(axes: Axes, most: int, ordinary: Mapping[str, Value]) -> list[
     return [_situation(names, point, ordinary) for point in points]
 
 
-def side_of(expression: Expression, where: str | None, name: str) -> Side | None:
+def side_of(expression: Expression, where: str | None, name: str) -> AdKind | None:
     """Which ad a reference of an expression of the slot reads."""
     if where is not None:
         return expression.scope.my if where == "my" else expression.scope.target
-    if row_of(name, expression.scope.my) is not None or fold(name) in expression.scope.published.get(Side.MACHINE, {}):
+    if row_of(name, expression.scope.my) is not None or fold(name) in expression.scope.published.get(
+        AdKind.MACHINE, {}
+    ):
         return expression.scope.my
     if fold(name) in DRIVEN:
         return expression.scope.my
-    return expression.scope.target if expression.scope.target is not Side.NONE else expression.scope.my
+    return expression.scope.target if expression.scope.target is not AdKind.NONE else expression.scope.my
 
 
-def _comparisons(expression: Expression) -> Iterator[tuple[list[tuple[Side | None, str]], float | None, str | None]]:
+def _comparisons(expression: Expression) -> Iterator[tuple[list[tuple[AdKind | None, str]], float | None, str | None]]:
     """Each comparison as the attributes in it and the constant that they are compared with."""
     for node, _ in expression.nodes:
         if not isinstance(node, Binary) or node.op not in ORDER:
@@ -277,10 +281,10 @@ def _undone(op: Op, number: float, known: float) -> float:
             return number + known
 
 
-def _values(key: str, interest: _Interest, side: Side) -> list[Value]:
-    """The values of one attribute that are worth looking at."""
+def _values(key: str, interest: _Interest, side: AdKind) -> list[Value]:
+    """The relevant values of one attribute."""
     row = next((r for r in attributes_named(key) if r.side is side), None)
-    calm = {fold(n): v for n, v in (CALM if side is Side.MACHINE else ORDINARY_JOB).items()}.get(key)
+    calm = {fold(n): v for n, v in (CALM if side is AdKind.MACHINE else ORDINARY_JOB).items()}.get(key)
     values: list[Value] = [] if calm is None else [calm]
     if calm is None and (row is None or not row.always):
         values.append(UNDEFINED)
@@ -290,8 +294,8 @@ def _values(key: str, interest: _Interest, side: Side) -> list[Value]:
         values.append("something else")
     if row is not None and row.choices:
         values += [choice for choice in row.choices if choice not in values]
-    kind = row.kind if row is not None else Kind.ANY
-    if kind is Kind.BOOLEAN or (kind is Kind.ANY and not interest.numbers and not interest.texts):
+    kind = row.kind if row is not None else ValueKind.ANY
+    if kind is ValueKind.BOOLEAN or (kind is ValueKind.ANY and not interest.numbers and not interest.texts):
         values += [True, False]
     if calm is not None and row is not None and not row.always:
         values.append(UNDEFINED)
@@ -303,8 +307,8 @@ SENSORS: Final = frozenset(("keyboardidle", "consoleidle", "clockmin", "clockday
 
 def _around(numbers: Iterable[float], row: Attribute | None) -> list[Value]:
     """Numbers below the lowest limit, and at and above each, within the attribute's range."""
-    whole = row is None or row.kind in (Kind.INTEGER, Kind.NUMBER)
-    step = 0.05 if row is not None and row.kind in (Kind.REAL, Kind.NUMBER) else 1.0
+    whole = row is None or row.kind in (ValueKind.INTEGER, ValueKind.NUMBER)
+    step = 0.05 if row is not None and row.kind in (ValueKind.REAL, ValueKind.NUMBER) else 1.0
     limits = sorted(value for number in numbers if abs(value := float(number)) < NUMBER_MAX)
     wanted = [limits[0] - step] if limits else []
     for limit in limits:

@@ -1,11 +1,11 @@
 """Abstract interpretation of an expression: which values each of its nodes can have.
 
-One walk over the tree, operands first. On the way through ``&&``, ``||`` and the conditionals it collects *facts*:
-behind ``KeyboardIdle > 900 &&`` the attribute lies above 900 and is defined, so that ``KeyboardIdle < 60`` there can
-never be true. A fact is kept under the canonical text of what it is about, so that it also holds for compound terms
-such as ``LoadAvg - CondorLoadAvg``.
+One walk over the tree, operands first. Through ``&&``, ``||`` and the conditionals it collects *facts*: after
+``KeyboardIdle > 900 &&`` the attribute is above 900 and defined, so that ``KeyboardIdle < 60`` there can never be true.
+A fact is stored under the canonical text of its subject, so that it also holds for compound terms such as ``LoadAvg
+- CondorLoadAvg``.
 
-What a fact about ``||`` may say is weaker: the right side is looked at when the left one is false *or UNDEFINED*.
+Facts from ``||`` are weaker: the right side is evaluated when the left one is false *or UNDEFINED*.
 
 The walk recurses, except along chains of one operator; trees deeper than the interpreter's stack give no results.
 """
@@ -57,7 +57,7 @@ Facts = Mapping[str, Abstract]
 
 
 class Names(Protocol):
-    """What the names of an expression stand for."""
+    """The meaning of the names of an expression."""
 
     def of_name(self, name: str) -> Abstract:
         """An unscoped name."""
@@ -92,7 +92,7 @@ class Inference:
         return self.results.get(id(node), ANYTHING)
 
     def node(self, node: Node, facts: Facts) -> Abstract:
-        """Infer one node; `facts` holds where it is looked at."""
+        """Infer one node; `facts` hold where it is evaluated."""
         result = self._node(node, facts)
         self.results[id(node)] = result
         return result
@@ -157,7 +157,7 @@ class Inference:
         for link in reversed(spine):
             if link.op in (Op.AND, Op.OR):
                 if isinstance(previous, Binary) and previous.op is link.op:
-                    # What its left side says is among the facts already.
+                    # The facts already include those of its left side.
                     seen = self.assume(previous.right, link.op is Op.AND, seen)
                 else:
                     seen = self.assume(previous, link.op is Op.AND, facts)
@@ -225,7 +225,7 @@ class Inference:
                 pass
 
     def _assume_false(self, node: Node, facts: dict[str, Abstract]) -> None:
-        """Facts where `node` is FALSE for sure."""
+        """Facts where `node` is certain to be FALSE."""
         self._assume(node, False, facts)
         node = strip(node)
         if isinstance(node, Name | Select):

@@ -1,11 +1,11 @@
-"""Macro expansion that remembers, for every character of the result, the character of the text it was written as.
+"""Macro expansion that records, for every character of the result, the source character that it came from.
 
 `Mapper.expand` follows the same rules as the configuration room's expander (references to the name itself mean the
 earlier definition, an empty value counts as undefined, results are not scanned again), but goes through the text as
-written, so that a place in an expanded expression leads back to file, line, column, and to the macros on the way.
+written, so that a place in an expanded expression maps back to file, line, column, and to the macros on the way.
 
-Results of function macros (`$INT(…)`) have no text of their own: their characters all map to the call. Circles and
-oversized results give a `Mapped` with `broken` set; the rules then leave the expression alone.
+Results of function macros (`$INT(…)`) have no source text: their characters all map to the call. Cycles and oversized
+results give a `Mapped` with `broken` set; the rules then skip the expression.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from roost.base.diagnostics import Span
 from roost.base.records import dataclass, field
 from roost.config.references import NAME, Call, Reference, pieces
 from roost.config.table import Definition, Origin
-from roost.policy.lint.findings import Place
+from roost.policy.lint.findings import SourcePlace
 
-#: Characters an expanded expression may have; longer ones are not looked at.
+#: Characters an expanded expression may have; longer ones are not checked.
 EXPANDED_CHARS_MAX = 200_000
 #: Levels of macro references that are followed.
 DEPTH_MAX = 60
 #: References followed in one expression.
 REFERENCES_MAX = 20_000
 
-#: Categories of templates, which stand before a colon in the names of their texts.
+#: Categories of templates, which precede a colon in the names of their texts.
 _CATEGORIES = frozenset(("ROLE", "POLICY", "FEATURE", "SECURITY"))
-#: Where definitions come from that are not text of the configuration.
+#: Origins of definitions that are not text of the configuration.
 _UNWRITTEN = (Origin.DEFAULT, Origin.DETECTED)
 
 #: All definitions of a name, oldest first; empty if there is none.
@@ -37,7 +37,7 @@ Lookup = Callable[[str], tuple[Definition, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A stretch of expanded text that was written in one piece."""
+    """A piece of expanded text from one contiguous piece of source."""
 
     #: Offset in the expanded text where it begins.
     start: int
@@ -55,16 +55,16 @@ class Use:
     """A macro reference met during expansion."""
 
     name: str
-    #: Span in the expanded text of what it came to.
+    #: Span of its result in the expanded text.
     start: int
     end: int
     #: The definition whose text holds the reference, and the offset in its written text.
     definition: Definition
     offset: int
     through: tuple[str, ...]
-    #: Defined nowhere, and without a default.
+    #: Whether it is undefined and has no default.
     undefined: bool
-    #: What it was expanded from: the definition of the macro, None for defaults and undefined names.
+    #: The definition of the macro; None for defaults and undefined names.
     target: Definition | None
 
 
@@ -84,7 +84,7 @@ class Mapped:
         index = bisect_right(self.runs, offset, key=lambda run: run.start) - 1
         return self.runs[max(index, 0)]
 
-    def place(self, start: int, end: int | None = None) -> tuple[Place, tuple[str, ...]]:
+    def place(self, start: int, end: int | None = None) -> tuple[SourcePlace, tuple[str, ...]]:
         """Where the characters from `start` were written, and through which macros they came."""
         if not self.runs:
             return whole(self.definition), ()
@@ -98,12 +98,12 @@ class Mapped:
         return place_at(run.definition, offset, length), run.through
 
     def _written_use(self, start: int) -> Use | None:
-        """The reference in a written text, through which a compiled-in text came to stand here."""
+        """The reference in a source text through which a compiled-in text was inserted here."""
         uses = [u for u in self.uses if u.start <= start < u.end and u.definition.origin not in _UNWRITTEN]
         return min(uses, key=lambda use: use.end - use.start) if uses else None
 
     def written(self, start: int, end: int) -> tuple[Definition, int] | None:
-        """The definition and the offset in its written text of a span that was written there as it stands."""
+        """The definition and the offset in its written text of a span that was written there literally."""
         run = self.run_at(start) if self.runs else None
         if run is None or run.opaque or self.run_at(max(end - 1, start)) is not run:
             return None
@@ -119,19 +119,19 @@ def is_template(file: str) -> bool:
     return file.partition(":")[0] in _CATEGORIES
 
 
-def place_of(span: Span, line: int, column: int, length: int = 0) -> Place:
+def place_of(span: Span, line: int, column: int, length: int = 0) -> SourcePlace:
     """A place in the source of a span; for a template's text, the statement in a file that uses it."""
     outer = span.via
     if outer is None or not is_template(span.file):
-        return Place(span.file, line, column, length, "" if outer is None else outer.chain())
+        return SourcePlace(span.file, line, column, length, "" if outer is None else outer.chain())
     inside = f"{span.file}:{line}:{column}"
     while outer.via is not None and is_template(outer.file):
         inside += f", used at {outer}"
         outer = outer.via
-    return Place(outer.file, outer.line, outer.column, 0, "" if outer.via is None else outer.via.chain(), inside)
+    return SourcePlace(outer.file, outer.line, outer.column, 0, "" if outer.via is None else outer.via.chain(), inside)
 
 
-def place_at(definition: Definition, offset: int, length: int = 0) -> Place:
+def place_at(definition: Definition, offset: int, length: int = 0) -> SourcePlace:
     """The place of a character of a definition's written text."""
     return place_of(definition.span, *position(definition, offset), length)
 
@@ -145,7 +145,7 @@ def position(definition: Definition, offset: int) -> tuple[int, int]:
     return line, column + max(offset - start, 0)
 
 
-def whole(definition: Definition) -> Place:
+def whole(definition: Definition) -> SourcePlace:
     """The place of the definition's name."""
     span = definition.span
     return place_of(span, span.line, span.column, len(definition.name))
@@ -160,7 +160,7 @@ class Mapper:
 
     def __init__(self, lookup: Lookup, call: Callable[[str], str]) -> None:
         self.lookup = lookup
-        #: Gives the result of a function macro's text.
+        #: Evaluates a function macro's text.
         self.call = call
 
     def expand(self, definition: Definition) -> Mapped:
@@ -188,7 +188,7 @@ class _Expansion:
         self.open: list[Definition] = []
 
     def definition(self, definition: Definition, through: tuple[str, ...]) -> None:
-        """Append what a definition means."""
+        """Append the expansion of a definition."""
         if definition in self.open:
             raise _Stop(f"{definition.name} refers to itself through other macros")
         if len(self.open) > DEPTH_MAX:
@@ -231,7 +231,7 @@ class _Expansion:
             raise _Stop(f"more than {REFERENCES_MAX} references")
         name = piece.name
         if not NAME.match(name):
-            # A name put together by macros.
+            # A name composed by macros.
             self._append(self.mapper.call(piece.text), owner, offset, through, opaque=True)
             return
         if name.lower() == "dollar":

@@ -1,8 +1,9 @@
-"""What the grid of situations does not vary, so that nothing can be said to be never TRUE that asks for it.
+"""Detects expressions that depend on what the grid of situations does not vary, so that they cannot be called never
+TRUE.
 
-An expression is *opaque* if it asks for the date, calls a function that the grid does not see through, compares
-attributes with each other, or does arithmetic in which the grid's values need not contain the limits. Time since the
-slot or the job changed is seen through in one shape: ``time() - EnteredCurrentActivity`` against a constant.
+An expression is *opaque* if it depends on the date, calls a function that the grid does not support, compares
+attributes with each other, or does arithmetic in which the grid's values need not contain the limits. Time since a
+change of the slot or the job is supported in one form: ``time() - EnteredCurrentActivity`` against a constant.
 """
 
 from __future__ import annotations
@@ -20,15 +21,15 @@ from roost.policy.lint.operators import SWAPPED
 from roost.policy.lint.pool import Expression
 from roost.policy.lint.scope import row_of
 from roost.policy.lint.shapes import is_boolean, is_reference_to, is_undefined, reference, references
-from roost.policy.model import Side
+from roost.policy.model import AdKind
 
-#: Functions that the grid sees through.
+#: Functions that the grid supports.
 _PLAIN_CALLS: Final = frozenset(("time", "isundefined", "ifthenelse", "int", "real", "floor", "ceil", "iserror"))
 
 
 def is_opaque(expression: Expression, computed: frozenset[str]) -> bool:
-    """Whether an expression asks for something that the grid does not vary; `computed` are the attributes that the
-    configuration computes from others, of which the grid knows no limits."""
+    """Whether an expression depends on something that the grid does not vary; `computed` are the attributes that the
+    configuration computes from others, for which the grid has no limits."""
     for node, _ in expression.nodes:
         if isinstance(node, Call) and fold(node.name) not in _PLAIN_CALLS:
             return True
@@ -54,13 +55,13 @@ def is_opaque(expression: Expression, computed: frozenset[str]) -> bool:
     if len(_directions(expression)) > 1:
         return True
     for _, where, name in references(expression):
-        row = row_of(name, side_of(expression, where, name) or Side.NONE)
+        row = row_of(name, side_of(expression, where, name) or AdKind.NONE)
         if row is not None and row.varies and fold(name) not in SENSORS | DRIVEN and name.upper() not in KNOB_POLICIES:
             return True
     return False
 
 
-#: Instants that a moment sets: time() less one of these is a duration that is varied.
+#: Instants set by a moment: time() minus one of these is a duration that is varied.
 SINCE: Final = ("enteredcurrentactivity", "enteredcurrentstate", "jobstart")
 _NOW_NAMES: Final = frozenset(("currenttime", "mycurrenttime"))
 
@@ -75,7 +76,7 @@ def limits_of_time(expression: Expression) -> Iterator[float]:
 
 
 def _asks_the_time(node: Node, names: set[str]) -> bool:
-    """Whether a comparison depends on the present instant, which the grid does not vary."""
+    """Whether a comparison depends on the current time, which the grid does not vary."""
     work, asks = [node], bool(names & {*_NOW_NAMES, *SINCE})
     while work and not asks:
         one = work.pop()
@@ -85,7 +86,7 @@ def _asks_the_time(node: Node, names: set[str]) -> bool:
 
 
 def _limit_of_time(expression: Expression, node: Binary) -> float | None:
-    """The constant with which a time since a change is compared; None if that is not what the node does."""
+    """The constant with which a time since a change is compared; None if the node is not such a comparison."""
     for side, other in ((strip(node.left), node.right), (strip(node.right), node.left)):
         limit = expression.alone.of(other)
         number = limit.single if limit.constant and limit.only(T.NUMBER) else None
@@ -100,7 +101,7 @@ def _limit_of_time(expression: Expression, node: Binary) -> float | None:
 
 
 def _directions(expression: Expression) -> set[Op]:
-    """How CpuBusyTime is compared; the grid knows it as 0 and as very long, and nothing between."""
+    """The directions in which CpuBusyTime is compared; the grid has only the values 0 and very long."""
     found: set[Op] = set()
     for node, _ in expression.nodes:
         if isinstance(node, Binary) and node.op in ORDER:

@@ -1,7 +1,7 @@
 """The operators on abstract values, and constants.
 
-One function a kind of operator, as in the tables of the language: which types can come out of which, between which
-bounds, in which unit. `narrow` is the other direction: what is left of a value where a comparison holds.
+One function per kind of operator, as in the tables of the language: the possible types, bounds and unit of the result.
+`narrow` is the inverse: the remaining values where a comparison holds.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ NEGATED: Final = {Op.LT: Op.GE, Op.GE: Op.LT, Op.GT: Op.LE, Op.LE: Op.GT, Op.EQ:
 
 
 def of_constant(value: object) -> Abstract:
-    """A constant of the text."""
+    """A constant in the text."""
     if value is UNDEFINED_VALUE:
         return abstract.UNDEFINED
     if value is ERROR_VALUE:
@@ -41,7 +41,7 @@ def of_constant(value: object) -> Abstract:
 
 
 def narrow(known: Abstract, op: Op, limit: Abstract) -> Abstract:
-    """`known` where ``known op limit`` holds, as far as a constant limit says something."""
+    """`known` where ``known op limit`` holds, as far as the limit is constant."""
     if limit.texts is not None and limit.only(T.STRING):
         wanted = {fold(text) for text in limit.texts}
         if op is Op.EQ:
@@ -174,7 +174,7 @@ def _comparison(op: Op, a: Abstract, b: Abstract) -> Abstract:
 
 
 def _ordered(op: Op, a: tuple[float, float], b: tuple[float, float]) -> int:
-    """Which outcomes a comparison of numbers within bounds can have."""
+    """The possible outcomes of a comparison of numbers within bounds."""
     (a_low, a_high), (b_low, b_high) = a, b
     match op:
         case Op.LT:

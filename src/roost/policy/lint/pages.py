@@ -1,7 +1,7 @@
-"""The page of a rule, for ``--explain`` and for docs/lint, made from the docstring of its module.
+"""The page of a rule, for ``--explain`` and for docs/lint, generated from the docstring of its module.
 
-``roost policy rules --pages docs/lint`` writes one page a rule and the index. Headings are fixed: What it finds, Why it
-matters, Example, Instead, Correction, Traps. A page is changed by changing the docstring; a test holds that the two
+``roost policy rules --pages docs/lint`` writes one page per rule and the index. Headings are fixed: What it finds, Why
+it matters, Example, Instead, Correction, Traps. A page is changed by changing the docstring; a test checks that the two
 agree.
 """
 

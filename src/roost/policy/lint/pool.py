@@ -1,8 +1,8 @@
-"""A configuration as the rules see it: every expression in it, expanded, parsed and inferred, with its map.
+"""A configuration for the rules: all its expressions, expanded, parsed and inferred, with their maps.
 
 `Pool` is made from a `Config`. Its expressions are the policy expressions, the other knobs whose values are
-expressions, and the attributes that the configuration publishes in ads. What only other values use (macros) is seen
-through the expressions that use it. Compiled-in defaults are known but are not themselves looked at.
+expressions, and the attributes that the configuration publishes in ads. Macros are checked through the expressions that
+use them. Compiled-in defaults are known but not checked themselves.
 """
 
 from __future__ import annotations
@@ -24,27 +24,27 @@ from roost.config.references import names_in
 from roost.policy.catalogue import KNOB_POLICIES, VARIANTS
 from roost.policy.lint.abstract import ANYTHING, PLAIN, Abstract, T
 from roost.policy.lint.expression import Expression
-from roost.policy.lint.findings import Place
+from roost.policy.lint.findings import SourcePlace
 from roost.policy.lint.inference import Inference
 from roost.policy.lint.mapping import Mapped, Mapper, whole
 from roost.policy.lint.scope import FOREIGN, Scope, row_of
-from roost.policy.model import PolicyExpression, Side
+from roost.policy.model import AdKind, PolicyExpression
 
 #: Lists whose members are published, and the ads they are published in.
-PUBLISHING: dict[str, Side] = {
-    "startd_attrs": Side.MACHINE,
-    "startd_exprs": Side.MACHINE,
-    "startd_latch_exprs": Side.MACHINE,
-    "submit_attrs": Side.JOB,
-    "submit_exprs": Side.JOB,
-    "system_submit_attrs": Side.JOB,
-    "schedd_attrs": Side.SCHEDD,
-    "schedd_exprs": Side.SCHEDD,
-    "negotiator_attrs": Side.NEGOTIATOR,
+PUBLISHING: dict[str, AdKind] = {
+    "startd_attrs": AdKind.MACHINE,
+    "startd_exprs": AdKind.MACHINE,
+    "startd_latch_exprs": AdKind.MACHINE,
+    "submit_attrs": AdKind.JOB,
+    "submit_exprs": AdKind.JOB,
+    "system_submit_attrs": AdKind.JOB,
+    "schedd_attrs": AdKind.SCHEDD,
+    "schedd_exprs": AdKind.SCHEDD,
+    "negotiator_attrs": AdKind.NEGOTIATOR,
 }
 _SLOT_TYPE = re.compile(r"slot_type_(\d+)_(.+)\Z")
 _SLOT = re.compile(r"(?:slot|vm)(\d+)_(.+)\Z")
-#: Knobs whose value may be an expression and mostly is a plain list.
+#: Knobs whose value may be an expression but is usually a plain list.
 _OFTEN_PLAIN = frozenset(("mount_under_scratch",))
 _SEPARATOR = re.compile(r"[,\s]+")
 _DAEMON = {"startd": "STARTD", "schedd": "SCHEDD", "negotiator": "NEGOTIATOR", "starter": "STARTER", "defrag": "DEFRAG"}
@@ -55,13 +55,13 @@ class Pool:
     """A configuration and its expressions."""
 
     config: Config
-    #: What the configuration room found.
+    #: The findings of the configuration room.
     diagnostics: list[Diagnostic]
     expressions: list[Expression] = field(default_factory=list)
-    #: Ads that the user gave as an example of their side.
-    given: Mapping[Side, ClassAd] = field(default_factory=dict)
+    #: Example ads that the user gave for each side.
+    given: Mapping[AdKind, ClassAd] = field(default_factory=dict)
     #: Folded names published in ads of a side, and what they can be.
-    published: dict[Side, dict[str, Callable[[], Abstract]]] = field(default_factory=dict)
+    published: dict[AdKind, dict[str, Callable[[], Abstract]]] = field(default_factory=dict)
     _mappers: dict[str, Mapper] = field(default_factory=dict)
     _by_key: dict[str, Expression] = field(default_factory=dict)
     _open: set[str] = field(default_factory=set)
@@ -157,12 +157,12 @@ class Pool:
             if any(one.origin is Origin.FILE for one in chain):
                 yield key, chain
 
-    def place(self, definition: Definition) -> Place:
+    def place(self, definition: Definition) -> SourcePlace:
         """The place of a definition's name."""
         return whole(definition)
 
     def is_assumed(self, name: str) -> bool:
-        """Whether the value of a knob comes from what the machine has, and that is assumed."""
+        """Whether the value of a knob comes from assumed properties of the machine."""
         definition = self.last(name)
         return (
             self.config.detected.get("assumed") == "yes"
@@ -172,7 +172,7 @@ class Pool:
 
     @property
     def machine_words(self) -> str:
-        """What the machine has that the configuration is read for."""
+        """The properties of the machine for which the configuration is read."""
         found = self.config.detected
         return f"{found.get('detected_cpus', '?')} cores and {found.get('detected_memory', '?')} MB of memory"
 
@@ -183,8 +183,8 @@ class Pool:
 
     # -- building --------------------------------------------------------------------------------
 
-    def scope(self, my: Side, target: Side) -> Scope:
-        """The meaning of names where an ad of one side meets one of the other."""
+    def scope(self, my: AdKind, target: AdKind) -> Scope:
+        """The meaning of names with MY of one side and TARGET of the other."""
         return Scope(my=my, target=target, published=self.published)
 
     def build(self) -> None:
@@ -195,8 +195,8 @@ class Pool:
             if definition.text:
                 self._add(key, definition, listed)
 
-    def _published_names(self) -> dict[str, Side]:
-        listed: dict[str, Side] = {}
+    def _published_names(self) -> dict[str, AdKind]:
+        listed: dict[str, AdKind] = {}
         for key in self.config.chains:
             base = _plain(key)
             match = _SLOT.match(base) or _SLOT_TYPE.match(base)
@@ -206,18 +206,18 @@ class Pool:
                     listed.setdefault(member.lower(), side)
                     self.published.setdefault(side, {}).setdefault(fold(member), self._foreign)
         if any(_plain(key) == "cpubusy" for key in self.config.chains):
-            # Where CpuBusy is configured the daemon always publishes these.
-            machine = self.published.setdefault(Side.MACHINE, {})
+            # If CpuBusy is configured, the daemon always publishes these.
+            machine = self.published.setdefault(AdKind.MACHINE, {})
             machine["cpuisbusy"] = lambda: Abstract(T.BOOLEAN)
         for member in self.members("startd_job_attrs"):
-            self.published.setdefault(Side.MACHINE, {}).setdefault(fold(member), self._foreign)
+            self.published.setdefault(AdKind.MACHINE, {}).setdefault(fold(member), self._foreign)
         return listed
 
     @staticmethod
     def _foreign() -> Abstract:
         return FOREIGN
 
-    def _add(self, key: str, definition: Definition, listed: dict[str, Side]) -> None:
+    def _add(self, key: str, definition: Definition, listed: dict[str, AdKind]) -> None:
         base, slot_type, slot = _plain(key), None, None
         typed = _SLOT_TYPE.match(base)
         if typed is not None and (_policy(typed.group(2)) or typed.group(2) in listed):
@@ -231,10 +231,10 @@ class Pool:
         if policy is not None:
             scope, daemon = self.scope(policy.my, policy.target), _DAEMON.get(policy.evaluated_by, "TOOL")
         elif side is not None:
-            scope = self.scope(side, Side.JOB if side is Side.MACHINE else Side.NONE)
-            daemon = "STARTD" if side is Side.MACHINE else "SCHEDD"
+            scope = self.scope(side, AdKind.JOB if side is AdKind.MACHINE else AdKind.NONE)
+            daemon = "STARTD" if side is AdKind.MACHINE else "SCHEDD"
         elif knob is not None and knob.type is KnobType.EXPRESSION and base not in _OFTEN_PLAIN:
-            scope, daemon = self.scope(Side.NONE, Side.NONE), knob.subsystem
+            scope, daemon = self.scope(AdKind.NONE, AdKind.NONE), knob.subsystem
         else:
             return
         prefix = key.partition(".")[0]
@@ -261,7 +261,7 @@ class Pool:
             self.published[side][fold(base)] = lambda: self._value_of(expression)
 
     def _value_of(self, expression: Expression) -> Abstract:
-        """What a published attribute can be; anything, while that is being found out."""
+        """The possible values of a published attribute; anything, while that is being inferred."""
         if expression.tree is None or expression.knob in self._open:
             return ANYTHING
         self._open.add(expression.knob)
@@ -301,17 +301,17 @@ def _parsed(mapped: Mapped) -> tuple[Expr | None, ParseError | None]:
 
 
 def constant_number(text: str) -> float | None:
-    """The number that a text without names comes to; None if it is not such a text."""
+    """The value of a text without names as a number; None if it is not such a text."""
     try:
         tree = parse_expression(text).tree
     except ParseError:
         return None
-    result = Inference(Scope(my=Side.NONE, target=Side.NONE, published={})).run(tree)
+    result = Inference(Scope(my=AdKind.NONE, target=AdKind.NONE, published={})).run(tree)
     return result.single if result.constant else None
 
 
-def pool_of(config: Config, given: Mapping[Side, ClassAd] | None = None) -> Pool:
-    """The rules' view of a configuration; what the ads of `given` have counts as known."""
+def pool_of(config: Config, given: Mapping[AdKind, ClassAd] | None = None) -> Pool:
+    """The rules' view of a configuration; the attributes of the ads in `given` count as known."""
     pool = Pool(config=config, diagnostics=check(config), given=given or {})
     for side, ad in pool.given.items():
         for name in ad:

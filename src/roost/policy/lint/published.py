@@ -1,7 +1,7 @@
-"""The attributes that the configuration gives to the slots of one type, and which of them a policy comes to ask for.
+"""The attributes that the configuration gives to the slots of one type, and which of them a policy uses.
 
 A list such as STARTD_ATTRS publishes names; some have one text for all slots, some one for a slot type, some one for
-a single slot. Where there is one for all, that of a single slot is left out: the rules look at slots in general.
+a single slot. If there is one for all, that of a single slot is left out: the rules check slots in general.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from roost.policy.lint.pool import Expression, Pool
-from roost.policy.model import Side
+from roost.policy.model import AdKind
 
 
 def published(pool: Pool, slot_type: int | None) -> list[Expression]:
@@ -17,7 +17,7 @@ def published(pool: Pool, slot_type: int | None) -> list[Expression]:
     found: dict[str, Expression] = {}
     for own in (False, True):
         for e in pool.expressions:
-            if e.attribute and e.scope.my is Side.MACHINE and (e.slot_type is not None) is own:
+            if e.attribute and e.scope.my is AdKind.MACHINE and (e.slot_type is not None) is own:
                 if e.slot is not None:
                     found.setdefault(e.base, e)
                 elif e.slot_type in (None, slot_type):
@@ -26,7 +26,7 @@ def published(pool: Pool, slot_type: int | None) -> list[Expression]:
 
 
 def reached(asking: Iterable[Expression], attributes: list[Expression]) -> list[Expression]:
-    """Those of the attributes that expressions ask for, by way of others as well, in the order they are published."""
+    """The attributes that expressions use, directly or through others, in the order of publication."""
     by_name = {e.base: e for e in attributes}
     work = list(asking)
     found: dict[str, Expression] = {}
@@ -42,7 +42,7 @@ def reached(asking: Iterable[Expression], attributes: list[Expression]) -> list[
 
 
 def followed(names: Iterable[str], written: Mapping[str, Expression], attributes: list[Expression]) -> list[Expression]:
-    """The expressions of these knobs and those that they ask for, as far as a source sets them."""
+    """The expressions of these knobs and those that they use, if a source sets them."""
     found: dict[str, Expression] = {}
     by_name = {e.base: e for e in attributes}
     by_name.update({knob.lower(): e for knob, e in written.items()})

@@ -1,4 +1,4 @@
-"""The rules, and how they are made known.
+"""The registry of rules.
 
 A rule is a module of `roost.policy.lint.rules` with one function under `expression_rule`, `pool_rule` or
 `submit_rule`. The module's docstring is the rule's page: a title, then paragraphs that begin with ``What:``, ``Why:``
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 from roost.base.diagnostics import Severity
 from roost.base.records import dataclass
 from roost.classad.syntax import Node
-from roost.policy.lint.findings import Fix, Place
+from roost.policy.lint.findings import Fix, SourcePlace
 
 if TYPE_CHECKING:
     from roost.policy.lint.pool import Expression, Pool
@@ -31,18 +31,18 @@ class Hit:
 
     message: str
     remedy: str
-    #: The node of the expression; None if `span` or `place` says it, or if the whole expression is meant.
+    #: The node of the expression; None if `span` or `place` is given, or for the whole expression.
     node: Node | None = None
     #: Characters of the expanded expression.
     span: tuple[int, int] | None = None
-    #: A place that belongs to no expression.
-    place: Place | None = None
+    #: A place outside of expressions.
+    place: SourcePlace | None = None
     #: The expression it is about, for rules over the whole pool.
     expression: Expression | None = None
     knob: str | None = None
     #: The rule's own unless given.
     severity: Severity | None = None
-    related: tuple[tuple[str, Place], ...] = ()
+    related: tuple[tuple[str, SourcePlace], ...] = ()
     witness: tuple[tuple[str, str], ...] = ()
     fix: Fix | None = None
 
@@ -62,7 +62,7 @@ class Rule:
     traps: tuple[str, ...]
     #: The docstring of its module.
     page: str
-    #: Has safe corrections.
+    #: Whether it has safe corrections.
     fixes: bool
     expression: ExpressionCheck | None = None
     pool: PoolCheck | None = None
@@ -90,7 +90,7 @@ def _page(check: Callable[..., object]) -> str:
 def expression_rule(
     code: str, severity: Severity, *traps: str, fixes: bool = False
 ) -> Callable[[ExpressionCheck], ExpressionCheck]:
-    """Register a function that is asked about each expression."""
+    """Register a function that is called for each expression."""
 
     def register(check: ExpressionCheck) -> ExpressionCheck:
         _register(Rule(code=code, severity=severity, traps=traps, page=_page(check), fixes=fixes, expression=check))
@@ -100,7 +100,7 @@ def expression_rule(
 
 
 def pool_rule(code: str, severity: Severity, *traps: str, fixes: bool = False) -> Callable[[PoolCheck], PoolCheck]:
-    """Register a function that is asked once about the whole configuration."""
+    """Register a function that is called once for the whole configuration."""
 
     def register(check: PoolCheck) -> PoolCheck:
         _register(Rule(code=code, severity=severity, traps=traps, page=_page(check), fixes=fixes, pool=check))
@@ -112,7 +112,7 @@ def pool_rule(code: str, severity: Severity, *traps: str, fixes: bool = False) -
 def submit_rule(
     code: str, severity: Severity, *traps: str, fixes: bool = False
 ) -> Callable[[SubmitCheck], SubmitCheck]:
-    """Register a function that is asked about each submit description."""
+    """Register a function that is called for each submit description."""
 
     def register(check: SubmitCheck) -> SubmitCheck:
         _register(Rule(code=code, severity=severity, traps=traps, page=_page(check), fixes=fixes, submit=check))

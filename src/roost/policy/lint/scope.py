@@ -1,7 +1,7 @@
-"""What the names of an expression stand for: the catalogue, and what the configuration adds to the ads.
+"""The meaning of the names of an expression: the catalogue, plus what the configuration adds to the ads.
 
 A `Scope` belongs to one place of evaluation: which kind of ad is MY, which is TARGET. An unscoped name means the
-attribute of MY; if that ad can be without it, also the one of TARGET. Names that the configuration publishes
+attribute of MY; if that ad may lack it, also the one of TARGET. Names that the configuration publishes
 (STARTD_ATTRS and the like) have what can be inferred from their own expressions. Any other name may still be in the
 ads, put there by a submit description or a cron job: it can be anything, or missing.
 """
@@ -15,14 +15,14 @@ from roost.base.records import dataclass
 from roost.classad.values import fold
 from roost.policy.attributes import ATTRIBUTES, attributes_named
 from roost.policy.lint.abstract import ANYTHING, INF, MEASURES, UNDEFINED, Abstract, T, types_of, union
-from roost.policy.model import Attribute, Side
+from roost.policy.model import AdKind, Attribute
 
-#: Anything that an attribute defined elsewhere can be.
+#: The possible values of an attribute defined elsewhere.
 FOREIGN = ANYTHING.without(T.ERROR)
 
 
 @lru_cache(maxsize=4096)
-def row_of(name: str, side: Side) -> Attribute | None:
+def row_of(name: str, side: AdKind) -> Attribute | None:
     """The catalogue's row for a name in an ad of a side."""
     for row in attributes_named(name):
         if row.side is side:
@@ -50,10 +50,10 @@ def of_row(row: Attribute) -> Abstract:
 class Scope:
     """The meaning of names in one kind of expression."""
 
-    my: Side
-    target: Side
+    my: AdKind
+    target: AdKind
     #: Folded names that the configuration puts into ads of a side, and what they can be.
-    published: Mapping[Side, Mapping[str, Callable[[], Abstract]]]
+    published: Mapping[AdKind, Mapping[str, Callable[[], Abstract]]]
 
     def of_name(self, name: str) -> Abstract:
         """An unscoped name."""
@@ -69,16 +69,16 @@ class Scope:
     def of_scope(self, scope: str, name: str) -> Abstract:
         """``MY.name`` or ``TARGET.name``."""
         side = self.my if scope == "my" else self.target
-        if side is Side.NONE:
-            return UNDEFINED if self.my is not Side.NONE and scope == "target" else FOREIGN
+        if side is AdKind.NONE:
+            return UNDEFINED if self.my is not AdKind.NONE and scope == "target" else FOREIGN
         found = self._in(name, side)
         return found if found is not None else FOREIGN
 
-    def _in(self, name: str, side: Side) -> Abstract | None:
+    def _in(self, name: str, side: AdKind) -> Abstract | None:
         published = self.published.get(side, {}).get(fold(name))
         if published is not None:
             return published()
-        row = row_of(name, side) if side is not Side.NONE else None
+        row = row_of(name, side) if side is not AdKind.NONE else None
         return of_row(row) if row is not None else None
 
     def knows(self, name: str, scope: str | None = None) -> bool:

@@ -1,4 +1,4 @@
-"""Recognising shapes in syntax trees: what several rules ask of a node."""
+"""Recognizes forms of syntax trees that several rules check for."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def is_comparison(node: Node) -> bool:
 
 
 def is_condition(node: Node) -> bool:
-    """Whether the node is made as a condition: a comparison, a logical operator, or a negation."""
+    """Whether the node has the form of a condition: a comparison, a logical operator, or a negation."""
     node = strip(node)
     logical = (Op.AND, Op.OR, Op.IS, Op.ISNT)
     return (isinstance(node, Binary) and (is_comparison(node) or node.op in logical)) or (
@@ -115,7 +115,7 @@ def conjuncts(node: Node) -> list[Node]:
 
 
 def alternatives(node: Node) -> list[Node]:
-    """The nodes of which one gives the value: the outcomes of conditionals; the node itself if it is none."""
+    """The nodes one of which gives the value: the branches of a conditional; the node itself if it is not one."""
     found: list[Node] = []
     work = [node]
     while work:
@@ -152,7 +152,7 @@ def operator_span(expression: Expression, node: Binary) -> tuple[int, int] | Non
 
 
 def operator_fix(expression: Expression, node: Binary, new: str, title: str) -> Fix | None:
-    """A correction that replaces an infix operator, if it was written as it stands."""
+    """A correction that replaces an infix operator, if it was written literally."""
     span = operator_span(expression, node)
     if span is None or not _keeps_grouping(expression, node, *span, new):
         return None
@@ -161,7 +161,7 @@ def operator_fix(expression: Expression, node: Binary, new: str, title: str) -> 
 
 
 def _keeps_grouping(expression: Expression, node: Binary, start: int, end: int, new: str) -> bool:
-    """Whether the text with the new operator in it is read with the operands grouped as they were."""
+    """Whether the text with the new operator parses with the same grouping of operands."""
     tree = _read(expression, start, end, new)
     if tree is None or expression.tree is None:
         return False
@@ -191,12 +191,12 @@ def _read(expression: Expression, start: int, end: int, new: str) -> Node | None
 
 
 def span_fix(expression: Expression, start: int, end: int, new: str, title: str) -> Fix | None:
-    """A correction that replaces characters of the expanded text, if they were written as they stand."""
+    """A correction that replaces characters of the expanded text, if they were written literally."""
     readable = _read(expression, start, end, new) is not None
     edit: Edit | None = expression.edit(start, end, new) if readable else None
     return None if edit is None else Fix(title=title, edits=(edit,))
 
 
 def bare(node: Node) -> bool:
-    """Whether the node stands without parentheses of its own."""
+    """Whether the node is not enclosed in its own parentheses."""
     return not isinstance(node, Paren)

@@ -1,13 +1,13 @@
 """The machine's expressions in a small grid of situations.
 
-Within a situation (`situations`, `grid`) the rules ask what an expression is at this moment and that, and so follow the
-slot through SUSPEND, CONTINUE, PREEMPT and KILL as the state machine would, under conditions that do not change.
+Within a situation (`situations`, `grid`) the rules evaluate expressions at different moments, and so follow the slot
+through SUSPEND, CONTINUE, PREEMPT and KILL as the state machine would, under constant conditions.
 
-What belongs together changes together: the load of a slot is its owner's load plus 1 while its job runs; CpuBusyTime
-is 0 unless CpuBusy is true; ConsoleIdle follows KeyboardIdle. What a job uses of the machine (MemoryUsage and the
-like) is missing, as it is when the job begins.
+Related attributes change together: the load of a slot is its owner's load plus 1 while its job runs; CpuBusyTime
+is 0 unless CpuBusy is true; ConsoleIdle follows KeyboardIdle. The resource usage of a job (MemoryUsage and the like) is
+missing, as when the job starts.
 
-The grid is bounded (`SITUATIONS_MAX`) and made without chance: the same configuration gives the same findings.
+The grid is bounded (`SITUATIONS_MAX`) and deterministic: the same configuration gives the same findings.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ from roost.policy.lint.opaque import SINCE, is_opaque, limits_of_time
 from roost.policy.lint.pool import Expression, Pool
 from roost.policy.lint.published import followed, published, reached
 from roost.policy.lint.situations import AWAY, CALM, LONG_S, NOW, ORDINARY_JOB, Moment, Situation, constants, shown
-from roost.policy.model import Side
+from roost.policy.model import AdKind
 
 SITUATIONS_MAX: Final = 600
-#: Nodes of a policy's expressions that are looked at in all situations of a grid.
+#: Most nodes of a policy's expressions evaluated over all situations of a grid.
 NODES_MAX: Final = 400_000
 #: Situations of the smallest grid.
 SITUATIONS_MIN: Final = 40
-#: Situations that are made to look at some of the knobs only.
+#: Most situations generated for a selection of knobs.
 SITUATIONS_ABOUT_MAX: Final = 2_000
-#: Situations and moments that are looked at before it is said that something never happens.
+#: Most situations and moments examined to establish that something never happens.
 MOMENTS_MAX: Final = 40_000
-#: Slot types with a policy of their own that are looked at.
+#: Most slot types with their own policy that are checked.
 SLOT_TYPES_MAX: Final = 10
 KNOBS: Final = (
     "START",
@@ -63,12 +63,12 @@ class Machine:
 
     pool: Pool
     slot_type: int | None
-    #: Knob to the expression that a source sets; missing where the default holds.
+    #: Knob to the expression that a source sets; missing if the default applies.
     written: dict[str, Expression]
     exprs: dict[str, Expr]
-    #: Size of the grid at most.
+    #: Maximum size of the grid.
     situations_max: int
-    #: Some expression cannot be read: there is no telling what the machine does.
+    #: Whether an expression is invalid, so that the machine's behaviour is unknown.
     broken: bool
     _cache: dict[tuple[str, int, Moment, bool], Value] = field(default_factory=dict)
     #: The situation and moment that the slot's ad is in.
@@ -79,7 +79,7 @@ class Machine:
     _later: dict[int, Situation] = field(default_factory=dict)
 
     def value(self, knob: str, situation: Situation, moment: Moment, *, with_job: bool = True) -> Value:
-        """What an expression is; without a job, as the machine alone sees it."""
+        """The value of an expression; without a job, as evaluated by the machine alone."""
         key = knob, id(situation), moment, with_job
         if key in self._cache:
             return self._cache[key]
@@ -94,17 +94,17 @@ class Machine:
         return truth(self.value(knob, situation, moment)) is True
 
     def number(self, knob: str, situation: Situation, moment: Moment) -> float:
-        """An expression as a number; 0 if it is none."""
+        """An expression as a number; 0 if it is not one."""
         value = self.value(knob, situation, moment)
         return float(value) if isinstance(value, int | float) else 0.0
 
     def kept(self, situation: Situation) -> Situation:
-        """The same, kept for as long as this is: what is known of a situation is kept under its identity."""
+        """The situation, kept alive as long as this object: results are cached under its id."""
         self._kept.append(situation)
         return situation
 
     def later(self, situation: Situation) -> Situation:
-        """The same with a job that has begun very often; itself, if nothing asks for that."""
+        """The same with a job that has started very often; unchanged if no expression uses that."""
         asked = [name for name in self._axes.job if fold(name) in COUNTS]
         if not asked:
             return situation
@@ -114,7 +114,7 @@ class Machine:
         return self._later[id(situation)]
 
     def measured(self, situation: Situation) -> Iterator[Situation]:
-        """The same with one thing measured that a running job can come to, after another."""
+        """Variants of the situation, each with one measured attribute of a running job."""
         for name, (values, sides) in self._axes.measured.items():
             for value in values:
                 if value is not UNDEFINED:
@@ -129,7 +129,7 @@ class Machine:
         return isinstance(strip(self.exprs[knob].tree), Literal)
 
     def about(self, *knobs: str) -> list[Situation]:
-        """All situations that these knobs can tell apart; none if that cannot be told, or there are too many."""
+        """All situations that these knobs can distinguish; none if that is unknown, or there are too many."""
         asked = self._followed(*knobs)
         axes = self._axes_of(asked)
         if axes.size > SITUATIONS_ABOUT_MAX or any(is_opaque(one, self._composed) for one in asked):
@@ -141,13 +141,13 @@ class Machine:
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """The expressions by their texts: machines in which they agree are one and the same to the rules."""
+        """The expressions by their texts: machines with equal texts are the same to the rules."""
         own = [f"{e.base}={e.mapped.text}" for e in self._published if e.slot_type is not None]
         return (*(f"{knob}={e.mapped.text}" for knob, e in self.written.items()), *own)
 
     def never(self, knob: str, *standings: tuple[str, str]) -> bool:
-        """Whether an expression is TRUE in no situation and at no time in some states and activities; not if that
-        cannot be told."""
+        """Whether an expression is TRUE in no situation and at no time in some states and activities; False if
+        unknown."""
         asked = self._followed(knob)
         axes = self._axes_of(asked)
         moments = [moment for standing in standings for moment in self._moments(*standing)]
@@ -157,7 +157,7 @@ class Machine:
         return not any(self.holds(knob, s, moment) for s in situations for moment in moments)
 
     def _moments(self, state: str, activity: str) -> Iterator[Moment]:
-        """A state and activity, for as long as the expressions can tell from longer and shorter."""
+        """Moments of a state and activity, for each duration that the expressions can distinguish."""
         asked = [self._durations if clock in self._clocks else (None,) for clock in SINCE]
         with_job = state in ("Claimed", "Preempting") and activity != "Idle"
         for in_activity, in_state, of_job in itertools.product(*asked):
@@ -170,12 +170,12 @@ class Machine:
 
     @cached_property
     def _clocks(self) -> frozenset[str]:
-        """The instants from which the expressions count."""
+        """The instants from which the expressions measure time."""
         return frozenset(name for expression in self._asking for name in expression.names if name in SINCE)
 
     @cached_property
     def _durations(self) -> tuple[int, ...]:
-        """Times since one of these that the expressions can tell apart, in seconds."""
+        """Times since one of these that the expressions can distinguish, in seconds."""
         found = {0, LONG_S}
         for expression in self._asking:
             for limit in limits_of_time(expression):
@@ -215,7 +215,7 @@ class Machine:
     @cached_property
     def _slot(self) -> ClassAd:
         """The slot's ad, changed in place: its policy, its published attributes, calm values for the rest."""
-        ad = ClassAd({**CALM, **constants(self.pool.given.get(Side.MACHINE))})
+        ad = ClassAd({**CALM, **constants(self.pool.given.get(AdKind.MACHINE))})
         for expression in self.reached:
             if expression.expr is not None:
                 ad.put(
@@ -237,20 +237,20 @@ class Machine:
 
     @property
     def _ordinary(self) -> dict[str, Value]:
-        """The job where a situation says nothing."""
-        return {**ORDINARY_JOB, **constants(self.pool.given.get(Side.JOB))}
+        """The default job of situations."""
+        return {**ORDINARY_JOB, **constants(self.pool.given.get(AdKind.JOB))}
 
     @cached_property
     def _axes(self) -> Axes:
         return self._axes_of(self._asking)
 
     def _axes_of(self, expressions: list[Expression]) -> Axes:
-        """The values of which these expressions can tell one from another."""
+        """The values that these expressions can distinguish."""
         return axes_of(expressions, self._computed, None if "CpuBusy" in self.written else 0.5)
 
     @cached_property
     def _asking(self) -> list[Expression]:
-        """The expressions that say what is worth varying."""
+        """The expressions that determine what to vary."""
         return [*(self.written[knob] for knob in (*KNOBS, "CpuBusy") if knob in self.written), *self.reached]
 
     @cached_property
@@ -259,12 +259,12 @@ class Machine:
 
     @cached_property
     def _composed(self) -> frozenset[str]:
-        """Those of them that are not simply a value."""
+        """Those that are not simply a value."""
         return frozenset(e.base for e in self._published if e.tree is None or not isinstance(strip(e.tree), Literal))
 
     @cached_property
     def reached(self) -> list[Expression]:
-        """Those of them that the policy asks for, by way of others as well."""
+        """Those that the policy uses, directly or through others."""
         return reached([self.written[knob] for knob in (*KNOBS, "CpuBusy") if knob in self.written], self._published)
 
     @cached_property
@@ -273,12 +273,12 @@ class Machine:
         return any("keyboardidle" in expression.names for expression in self._asking)
 
     def witness(self, situation: Situation, shows: Callable[[Situation], bool]) -> tuple[tuple[str, str], ...]:
-        """The conditions of a situation without which it would not show what it shows: each attribute of the grid that,
-        changed alone, makes `shows` FALSE."""
+        """The essential conditions of a situation: each attribute of the grid that, changed alone, makes `shows`
+        FALSE."""
         found: list[tuple[str, str]] = []
         for name, values in self._axes.machine.items():
             if name not in situation.machine:
-                # It was made to look at other knobs only.
+                # It was generated for other knobs only.
                 continue
             others = [replace(situation, machine={**situation.machine, name: value}) for value in values]
             if not all(shows(self.kept(other)) for other in others):
@@ -297,10 +297,10 @@ class Machine:
                 found.append((name, "very large" if here == FAR else shown(name, here)))
         return tuple(found)
 
-    def _computed(self, name: str, side: Side) -> bool:
+    def _computed(self, name: str, side: AdKind) -> bool:
         """Whether an attribute is not of the grid: driven by the moment, or an expression itself."""
         key = fold(name)
-        if side is Side.JOB:
+        if side is AdKind.JOB:
             return False
         policy = KNOB_POLICIES.get(key.upper())
         if key == "consoleidle" and not self._asks_keyboard:
@@ -314,10 +314,10 @@ class Machine:
         )
 
 
-def _measuring(situation: Situation, name: str, value: Value, sides: frozenset[Side]) -> Situation:
-    """A situation with something measured, in the ads that are asked for it."""
-    machine = {**situation.machine, name: value} if Side.MACHINE in sides else situation.machine
-    job = {**situation.job, name: value} if Side.JOB in sides else situation.job
+def _measuring(situation: Situation, name: str, value: Value, sides: frozenset[AdKind]) -> Situation:
+    """A situation with a measured attribute, in the ads in which it is used."""
+    machine = {**situation.machine, name: value} if AdKind.MACHINE in sides else situation.machine
+    job = {**situation.job, name: value} if AdKind.JOB in sides else situation.job
     return replace(situation, machine=machine, job=job)
 
 
@@ -328,7 +328,7 @@ def _put_load(cells: dict[str, Cell], owner: float, own: float) -> None:
 
 
 def truth(value: Value) -> bool | Exceptional:
-    """A value as a condition: TRUE, FALSE, UNDEFINED, or ERROR for what is none."""
+    """A value as a condition: TRUE, FALSE, UNDEFINED, or ERROR for a value that is not one."""
     if isinstance(value, bool):
         return value
     if isinstance(value, int | float):
@@ -352,7 +352,7 @@ def _machine(pool: Pool, slot_type: int | None, most: int) -> Machine:
     exprs: dict[str, Expr] = {}
     broken = False
     for knob in (*KNOBS, "CpuBusy"):
-        # Jobs of today are vanilla jobs: where there is an expression for them, it is the one that acts.
+        # Jobs are vanilla jobs: if there is an expression for them, it applies.
         expression = pool.expression(f"{knob}_VANILLA", slot_type) or pool.expression(knob, slot_type)
         if expression is not None and expression.expr is not None:
             written[knob] = expression

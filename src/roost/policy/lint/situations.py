@@ -1,7 +1,7 @@
-"""Situations and moments: what a machine's expressions are looked at in.
+"""Situations and moments in which a machine's expressions are evaluated.
 
 A *situation* fixes what the machine measures and which job there is; a *moment* the slot's state, activity, and how
-long it has been in them. `CALM` and `ORDINARY_JOB` are what holds where a situation says nothing.
+long it has been in them. `CALM` and `ORDINARY_JOB` are the defaults of a situation.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from roost.base.records import dataclass
 from roost.classad import ClassAd, Expr
 from roost.classad.values import UNDEFINED, ListValue, Value, fold
 
-#: The instant at which everything is looked at.
+#: The instant of all evaluations.
 NOW: Final = 1_800_000_000
 #: A time in a state that is longer than any timer.
 LONG_S: Final = 400 * 86_400
@@ -92,13 +92,13 @@ class Situation:
     machine: Mapping[str, Value]
     #: Attributes of the job.
     job: Mapping[str, Value]
-    #: Those of them that the expressions ask for.
+    #: The attributes that the expressions use.
     asked: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moment:
-    """Where the slot stands."""
+    """The state of the slot at a moment."""
 
     state: str
     activity: str
@@ -106,18 +106,18 @@ class Moment:
     activity_s: int = POLLING_S
     #: Time since the job began; None without a job.
     job_s: int | None = None
-    #: Time in the state; that in the activity if None.
+    #: Time in the state; the same as in the activity if None.
     state_s: int | None = None
 
     @property
     def running(self) -> bool:
-        """Whether the job makes load."""
+        """Whether the job causes load."""
         return self.activity in ("Busy", "Retiring", "Vacating")
 
 
 OWNER: Final = Moment(state="Owner", activity="Idle", activity_s=LONG_S)
 UNCLAIMED: Final = Moment(state="Unclaimed", activity="Idle", activity_s=LONG_S)
-#: Where a slot can stand when a claim is asked for.
+#: States of a slot in which a claim can be requested.
 FREE: Final = (
     ("Unclaimed", "Idle"),
     ("Owner", "Idle"),
@@ -127,7 +127,7 @@ FREE: Final = (
     ("Backfill", "Busy"),
     ("Drained", "Idle"),
 )
-#: Where a slot can stand while a job holds it and has not been told to go.
+#: States of a slot while a job uses it and has not been told to leave.
 HELD: Final = (("Claimed", "Busy"), ("Claimed", "Suspended"), ("Claimed", "Idle"), ("Claimed", "Retiring"))
 CLAIMED: Final = Moment(state="Claimed", activity="Idle", activity_s=1)
 

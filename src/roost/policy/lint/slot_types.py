@@ -1,4 +1,4 @@
-"""SLOT_TYPE_<N> as the rules read it: counts, and the share of each resource.
+"""SLOT_TYPE_<N> for the rules: counts, and the share of each resource.
 
 Only what can be judged without the machine is kept: fractions and percentages as fractions, plain numbers as amounts;
 `auto` and anything else counts as no share at all.
@@ -20,7 +20,7 @@ _NUMBER = re.compile(r"(\d+(?:\.\d+)?)\s*(%|/\s*(\d+(?:\.\d+)?))?\Z")
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """The share of one resource; both None for `auto` and for what cannot be told."""
+    """The share of one resource; both None for `auto` and for unknown shares."""
 
     fraction: float | None = None
     amount: float | None = None

@@ -1,4 +1,4 @@
-"""A submit description as the rules see it: its commands, its own attributes, and the expressions among them.
+"""A submit description for the rules: its commands, its own attributes, and the expressions among them.
 
 Only what the rules need is read: ``name = value``, ``+Name = value`` (or ``MY.Name = value``) and ``queue``, with
 continued lines. Macros of the description are expanded where it defines them; a value with any other reference is not
@@ -19,11 +19,11 @@ from roost.config.limits import DEFAULT_LIMITS
 from roost.config.lines import LineReader
 from roost.policy.catalogue import USER_POLICIES
 from roost.policy.lint.abstract import Abstract
-from roost.policy.lint.findings import Place
+from roost.policy.lint.findings import SourcePlace
 from roost.policy.lint.mapping import Mapped, Mapper
 from roost.policy.lint.pool import Expression
 from roost.policy.lint.scope import FOREIGN, Scope
-from roost.policy.model import PolicyExpression, Side
+from roost.policy.model import AdKind, PolicyExpression
 
 _COMMAND = re.compile(r"(\+?[A-Za-z_][\w.]*)\s*=\s*(.*)", re.DOTALL)
 _QUEUE = re.compile(r"queue(?:\s+(.*))?\Z", re.IGNORECASE | re.DOTALL)
@@ -39,7 +39,7 @@ class Submission:
     commands: dict[str, Definition] = field(default_factory=dict)
     #: Attributes set with ``+Name`` or ``MY.Name``, folded.
     attributes: dict[str, Definition] = field(default_factory=dict)
-    #: What stands after each `queue`, and its line.
+    #: The arguments of each `queue`, and its line.
     queues: list[tuple[str, int]] = field(default_factory=list)
     expressions: list[Expression] = field(default_factory=list)
 
@@ -49,9 +49,9 @@ class Submission:
         wanted = {command} if row is None else {command, row.name.lower()}
         return next((e for e in self.expressions if e.base in wanted), None)
 
-    def place(self, line: int) -> Place:
+    def place(self, line: int) -> SourcePlace:
         """A line of the description."""
-        return Place(self.file, line)
+        return SourcePlace(self.file, line)
 
 
 def read_submission(text: str, file: str) -> Submission:
@@ -85,7 +85,7 @@ def read_submission(text: str, file: str) -> Submission:
 
 
 def _add_expressions(submission: Submission) -> None:
-    published = {Side.JOB: dict.fromkeys(submission.attributes, _foreign)}
+    published = {AdKind.JOB: dict.fromkeys(submission.attributes, _foreign)}
     mapper = Mapper(lambda name: _chain(submission, name), lambda text: text)
     for name, definition in submission.commands.items():
         row = _BY_COMMAND.get(name)
@@ -93,7 +93,7 @@ def _add_expressions(submission: Submission) -> None:
             scope = Scope(my=row.my, target=row.target, published=published)
             submission.expressions.append(_expression(name, definition, mapper, scope, row))
     for name, definition in submission.attributes.items():
-        scope = Scope(my=Side.JOB, target=Side.MACHINE, published=published)
+        scope = Scope(my=AdKind.JOB, target=AdKind.MACHINE, published=published)
         submission.expressions.append(_expression(name, definition, mapper, scope, USER_POLICIES.get(name.upper())))
 
 

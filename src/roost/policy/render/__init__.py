@@ -1,4 +1,4 @@
-"""Explanations for people and for programs: aligned text, and JSON of a documented shape."""
+"""Renders explanations as aligned text, and as JSON of a documented form."""
 
 from roost.policy.render.json import explanation_data, render_json
 from roost.policy.render.text import render_text

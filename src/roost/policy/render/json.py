@@ -1,11 +1,11 @@
-"""An explanation as JSON data. The shape is part of the interface; fields may be added, none is renamed.
+"""An explanation as JSON data. Its form is part of the interface; fields may be added but not renamed.
 
-Every value is an object: ``{"type": "integer", "text": "12", "value": 12}``, where ``value`` is null for what JSON has
-no form for. Absent things are null, lists are there even if empty.
+Every value is an object: ``{"type": "integer", "text": "12", "value": 12}``, where ``value`` is null for values that
+JSON cannot represent. Missing values are null, lists are present even if empty.
 
 * explanation: ``version`` (1), ``name``, ``expression``, ``value``, ``origin``, ``clauses``, ``also`` (lists of
   clauses), ``changes`` (list of changes that work together), ``changed`` (value), ``truncated``
-* clause: ``text``, ``span`` ([start, end] in the text it stands in), ``value``, ``role`` ("cause", "condition"),
+* clause: ``text``, ``span`` ([start, end] in the text that contains it), ``value``, ``role`` ("cause", "condition"),
   ``path`` (list of steps), ``operands`` (two, or none), ``attributes``, ``change``
 * step: ``name``, ``side`` ("MY", "TARGET", ""), ``span``, ``expression``, ``value``, ``origin``
 * operand: ``text``, ``value``, ``constant``
@@ -25,7 +25,7 @@ from roost.policy.explain import Change, Clause, Explanation, Origin, Step, Used
 
 Json: TypeAlias = dict[str, Any]
 
-#: The version of the shape.
+#: The version of the form.
 VERSION = 1
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from roost.classad import UNDEFINED, Value, unparse_value
 from roost.classad.values import Exceptional
-from roost.policy.explain import Change, Clause, Side, Used
+from roost.policy.explain import Change, Clause, Used, UsedSide
 
 #: Characters of a value that are shown.
 VALUE_CHARS_MAX = 60
@@ -19,7 +19,7 @@ def value_text(value: Value) -> str:
 
 
 def reasons(clause: Clause) -> list[str]:
-    """What a clause's value comes from: its attributes and computed operands, each with its value."""
+    """The reasons for a clause's value: its attributes and computed operands, each with its value."""
     found = [_used(used, clause) for used in clause.attributes]
     names = {used.name.lower() for used in clause.attributes}
     for operand in clause.operands:
@@ -34,18 +34,18 @@ def reasons(clause: Clause) -> list[str]:
 def _used(used: Used, clause: Clause) -> str:
     name = scoped(used.name, used.side)
     place = f" [{used.origin}]" if used.origin else ""
-    if used.side is Side.NOWHERE:
+    if used.side is UsedSide.NOWHERE:
         return f"there is no {name}"
     if clause.text.strip("()").lower() in (used.name.lower(), name.lower()) and used.text is None:
-        # The clause is the attribute, and its value has been said.
-        return f"{name}{place}" if place or used.side is Side.TARGET else ""
+        # The clause is the attribute, whose value was already given.
+        return f"{name}{place}" if place or used.side is UsedSide.TARGET else ""
     made = f" = {one_line(used.text)}" if used.text is not None else ""
     return f"{name} is {value_text(used.value)}{place}" + (f" ({name}{made})" if made else "")
 
 
-def scoped(name: str, side: Side | None) -> str:
+def scoped(name: str, side: UsedSide | None) -> str:
     """An attribute's name, with TARGET before it if it is in the other ad."""
-    return f"TARGET.{name}" if side is Side.TARGET else name
+    return f"TARGET.{name}" if side is UsedSide.TARGET else name
 
 
 def change_text(change: Change) -> str:
@@ -69,9 +69,9 @@ def _relation(change: Change) -> str:
 
 
 def _now(change: Change) -> str:
-    return "is missing" if change.side is Side.NOWHERE else f"is {value_text(change.now)}"
+    return "is missing" if change.side is UsedSide.NOWHERE else f"is {value_text(change.now)}"
 
 
 def one_line(text: str) -> str:
-    """A text with each run of white space as one blank."""
+    """A text with each run of white space replaced by one blank."""
     return " ".join(text.split())

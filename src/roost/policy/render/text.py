@@ -8,8 +8,8 @@
 
     It would be TRUE if KeyboardIdle were > 900 (is 12).
 
-A name that stands for an expression is underlined where it stands, and that expression follows in a block of its
-own. An expression that is wider than allowed is broken before operators, in few brackets if possible.
+A name that is defined by an expression is underlined, and that expression follows in a separate block. An expression
+that is wider than allowed is broken before operators, preferably outside brackets.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from roost.policy.explain import Change, Clause, Explanation, Origin, Role, Step
 from roost.policy.render.sentences import change_text, one_line, reasons, scoped, value_text
 
 _INDENT: Final = "    "
-#: Narrower than this nothing can be shown.
+#: Minimum width.
 WIDTH_MIN: Final = 40
 
 
@@ -74,7 +74,7 @@ def _place(origin: Origin | None) -> str:
 
 
 def _blocks(explanation: Explanation) -> list[_Block]:
-    """The expression itself, then the definitions on the way to the clauses, in the order they are met."""
+    """The expression itself, then the definitions on the way to the clauses, in the order in which they occur."""
     keys: dict[_Key, _Block] = {(): _Block("", explanation.text)}
     for clause in explanation.clauses:
         key: _Key = ()
@@ -113,7 +113,7 @@ def _drawn(block: _Block, width: int) -> Iterator[str]:
             continue
         cells = [(len(lead) + max(mark.span[0], start) - start, mark) for mark in shown]
         yield _underline(text, cells, (start, end), len(lead))
-        # What goes on in the next piece is spoken of there.
+        # A mark that continues in the next piece gets its note there.
         yield from _notes([(at, mark.note) for at, mark in cells if mark.span[1] <= end], width)
 
 
@@ -206,7 +206,7 @@ def _also(some: tuple[Clause, ...]) -> str:
 
 
 def _others(explanation: Explanation) -> Iterator[Change]:
-    """Single changes that alone make a difference, beside the one that was named."""
+    """Single changes that suffice, other than the one already named."""
     said = [explanation.changes]
     for clause in explanation.clauses:
         change = clause.change

@@ -1,4 +1,4 @@
-"""What the daemons know of a job that waits, for `roost.explain.job`."""
+"""The daemons' data about a waiting job, for `roost.explain.job`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from roost.explain.job import JobQuestion, PoolFacts
 from roost.explain.verdict import slots_to_trace
 from roost.model.audit import AuditRecord
 from roost.model.cycle_answers import JobInCell, JobInCycle
-from roost.model.job_standing import Standing
+from roost.model.job_standing import JobStanding
 from roost.policy.explain import Origin
 from roost.policy.explain.configured import configured_machine
 from roost.runtime.asking.story import job_ad
@@ -20,16 +20,16 @@ from roost.schedd.status import JobStatus
 from roost.wire.ads import ad_from
 from roost.wire.requests import central, queue
 
-#: Ads that are asked for at once.
+#: Number of ads requested at once.
 _ADS_AT_ONCE: Final = 500
-#: How long the matchmaker is waited for to look at a job, s.
+#: How long to wait for the negotiator to consider a job, s.
 _NEW_S: Final = 2.0
 #: Status of a job to the kind of decision that led to it.
 _DECIDED: Final = {JobStatus.HELD: "hold", JobStatus.REMOVED: "removal"}
 
 
 def job_question(pool: PoolClient, name: str) -> JobQuestion:
-    """What the daemons know of a job. Raises `error_class`."""
+    """Collect the daemons' data about a job. Raises `error_class`."""
     name, data = job_ad(pool, name)
     ad = ad_from(data)
     status = JobStatus(int(ad.get("JobStatus", JobStatus.IDLE)))
@@ -42,7 +42,7 @@ def job_question(pool: PoolClient, name: str) -> JobQuestion:
     if record is None:
         return JobQuestion(name=name, ad=ad, standing=standing, pool=_facts(pool))
     if isinstance(record, JobInCell):
-        # A run of a cell has no verdicts on slots.
+        # A scheduling run of a cell has no verdicts on slots.
         return JobQuestion(name=name, ad=ad, standing=standing, record=record)
     here = str(pool.contact.get("node"))
     of_here = origins_here(pool)
@@ -54,8 +54,8 @@ def job_question(pool: PoolClient, name: str) -> JobQuestion:
     return JobQuestion(name=name, ad=ad, standing=standing, record=record, slots=slots, origins=origins)
 
 
-def ask_daemons(pool: PoolClient, name: str) -> tuple[Standing, JobInCycle | JobInCell | None]:
-    """What the queue and the matchmaker have of a job. One that is new is looked at within moments."""
+def ask_daemons(pool: PoolClient, name: str) -> tuple[JobStanding, JobInCycle | JobInCell | None]:
+    """Get the queue's and the negotiator's data about a job. A new job is considered within moments."""
     until = time.monotonic() + _NEW_S
     while True:
         standing = pool.ask(queue.Autocluster(job=name))
@@ -82,7 +82,7 @@ def _slots(pool: PoolClient, names: list[str]) -> dict[str, ClassAd]:
 
 
 def _decided(pool: PoolClient, name: str, kind: str) -> list[AuditRecord]:
-    """The recorded decisions of a kind about a job, with their authors."""
+    """The audit records of a kind about a job, with their authors."""
     try:
         return pool.ask(central.AuditTrail(job=name, kinds=(kind,), limit=1)).records
     except (pool.refused_class, pool.error_class):
@@ -90,7 +90,7 @@ def _decided(pool: PoolClient, name: str, kind: str) -> list[AuditRecord]:
 
 
 def origins_here(pool: PoolClient) -> Mapping[str, Origin]:
-    """Where the policy of this machine was set."""
+    """Where the policy of this machine is set."""
     roots = pool.contact.get("roots")
     config = pool.home.config(tuple(roots) if roots else None, "STARTD")
     try:

@@ -1,10 +1,10 @@
-"""What a job has printed, from any byte on: asked of its machine while it runs, else of the queue.
+"""A job's output from any byte on: requested from its machine while it runs, otherwise from the queue.
 
     reader = OutputReader(pool, "12.0", "out")
     data = reader.next()          # what is new since the last call
     if not data and reader.ended: ...
 
-A job that begins anew, having lost what it had printed, is read from its beginning; `reader.began_again` counts that.
+A job that starts over, and has lost its output, is read from the beginning; `reader.began_again` counts that.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from roost.wire.requests.verb import PIECE_BYTES_MAX, FilePiece, Request, Stream
 
 R = TypeVar("R")
 
-#: What is asked of a job whose output is wanted.
+#: The attributes of a job that are needed to read its output.
 STANDING: Final = ("ClusterId", "ProcId", "JobStatus", "RemoteHost", "GlobalJobId", "HoldReason")
 _OVER: Final = frozenset((JobStatus.COMPLETED, JobStatus.REMOVED))
-#: Codes of refusals that say that there is no such file.
+#: Codes of refusals that mean that the file does not exist.
 _NOTHING_THERE: Final = ("not-found", "bad-request")
-#: How much is read at first to find the last lines, bytes.
+#: Size of the first read when looking for the last lines, bytes.
 _LAST_BYTES: Final = 16 * 1024
 
 
@@ -33,23 +33,23 @@ class OutputReader:
     """One stream of one job."""
 
     def __init__(self, pool: PoolClient, job: str, stream: Stream, row: dict[str, Any] | None = None) -> None:
-        """`row`: the job's `STANDING`, if it is known already."""
+        """`row`: the job's `STANDING`, if already known."""
         self._pool = pool
         self.job = job
         self.stream: Stream = stream
-        #: The job's `STANDING` when it was last asked for; empty for one that has left the queue.
+        #: The job's `STANDING` as of the last request; empty for one that has left the queue.
         self.row: dict[str, Any] = row if row is not None else self._standing()
         self.offset = 0
         self.path = ""
-        #: Why there is nothing to read; "" if there is a file.
+        #: Why there is nothing to read; "" if the file exists.
         self.missing = ""
         #: How often the file was shorter than what had been read.
         self.began_again = 0
-        #: The job has ended, and all that it printed has been read.
+        #: The job has ended, and all its output has been read.
         self.ended = False
 
     def next(self) -> bytes:
-        """What is new since the last call, at most 256 KiB of it. Raises `error_class` and `refused_class`."""
+        """The output since the last call, at most 256 KiB of it. Raises `error_class` and `refused_class`."""
         is_over = self.is_over
         piece = self.piece(self.offset)
         if piece is None:
@@ -68,14 +68,14 @@ class OutputReader:
         return data
 
     def skip_to_last(self, lines: int) -> None:
-        """Go to where the last so many lines begin."""
+        """Skip to the beginning of the last lines."""
         back = _LAST_BYTES
         while True:
             piece = self.piece(-back)
             if piece is None:
                 return
             data = b64decode(piece.data)
-            # A line that ends the file ends with a newline, behind which no other begins.
+            # The final line ends with a newline, after which no other line begins.
             at = len(data)
             for _ in range(lines + 1 if data.endswith(b"\n") else lines):
                 at = data.rfind(b"\n", 0, at)
@@ -88,7 +88,7 @@ class OutputReader:
 
     @property
     def is_over(self) -> bool:
-        """Whether the job has left the queue, or waits to."""
+        """Whether the job has left the queue, or is waiting to leave."""
         return not self.row or self.row.get("JobStatus") in _OVER
 
     def _standing(self) -> dict[str, Any]:
@@ -96,7 +96,7 @@ class OutputReader:
         return rows[0] if rows else {}
 
     def piece(self, offset: int) -> FilePiece | None:
-        """A piece of the file from a byte on; None where there is no file, and `missing` says why."""
+        """A piece of the file from a byte on; None if there is no file, with the reason in `missing`."""
         piece = None
         if self.row.get("JobStatus") in ON_MACHINE:
             host = str(self.row.get("RemoteHost") or "").rpartition("@")[2]
@@ -105,7 +105,7 @@ class OutputReader:
             )
             piece = self._asked(request, host) if host else None
             if piece is None:
-                # It may have ended meanwhile, and its output may be where it belongs.
+                # It may have ended meanwhile, and its output may be in its final place.
                 self.row = self._standing()
         if piece is None and self.row.get("JobStatus") not in ON_MACHINE:
             piece = self._asked(queue.ReadOutput(job=self.job, stream=self.stream, offset=offset))

@@ -1,6 +1,6 @@
-"""What the daemons know of a slot, for `roost.explain.slot`.
+"""The daemons' data about a slot, for `roost.explain.slot`.
 
-The ad is asked of the machine itself: it is as fresh as its last look at its sensors.
+The ad is requested from the machine itself, so it is as recent as its last poll.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from roost.wire.ads import ad_from
 from roost.wire.requests import central
 from roost.wire.requests import machine as requests
 
-#: How long a machine may take to answer before the pool's record of it is shown instead, s.
+#: How long to wait for a machine's answer before the pool's ad is shown instead, s.
 _ANSWER_S: Final = 4.0
-#: Records of transitions that are asked for, to find the last one that says something.
+#: Number of transition records requested to find the last informative one.
 _RECORDS: Final = 8
 
 
 def slot_question(pool: PoolClient, slot: str, for_job: str | None) -> SlotQuestion:
-    """What the daemons know of a slot. Raises `error_class`."""
+    """Collect the daemons' data about a slot. Raises `error_class`."""
     data, fresh = _slot_ad(pool, slot)
     name, machine = str(data["Name"]), str(data.get("Machine", ""))
     job = for_job or data.get("JobId")
@@ -36,7 +36,7 @@ def slot_question(pool: PoolClient, slot: str, for_job: str | None) -> SlotQuest
             job, found = job_ad(pool, str(job))
             target = ad_from(found)
     except (pool.refused_class, pool.error_class):
-        # The job that a slot runs may be one of another pool's queue.
+        # The job of a slot may belong to another pool's queue.
         if for_job:
             raise
     return SlotQuestion(
@@ -53,7 +53,7 @@ def slot_question(pool: PoolClient, slot: str, for_job: str | None) -> SlotQuest
 
 
 def _slot_ad(pool: PoolClient, name: str) -> tuple[dict[str, Any], bool]:
-    """The ad of a slot, and whether its machine gave it itself. Raises `error_class`."""
+    """The ad of a slot, and whether it came from its machine. Raises `error_class`."""
     machine = name.rpartition("@")[2] if "@" in name else str(pool.contact["node"])
     full = name if "@" in name else f"{name}@{machine}"
     fresh, rows = True, []
@@ -64,11 +64,11 @@ def _slot_ad(pool: PoolClient, name: str) -> tuple[dict[str, Any], bool]:
     for row in rows:
         if str(row.get("Name", "")).lower() == full.lower():
             return row, fresh
-    raise pool.error_class(f"there is no slot {full}: `roost status` lists them")
+    raise pool.error_class(f"there is no slot {full}; `roost status` lists the slots")
 
 
 def _matchmaker(pool: PoolClient, name: str) -> SlotInCycle | None:
-    """What the matchmaker's last cycle made of the slot."""
+    """The result of the negotiator's last cycle for the slot."""
     try:
         return pool.ask(central.ExplainSlot(slot=name))
     except (pool.refused_class, pool.error_class):
@@ -76,7 +76,7 @@ def _matchmaker(pool: PoolClient, name: str) -> SlotInCycle | None:
 
 
 def _origins(pool: PoolClient, machine: str, name: str) -> Mapping[str, Origin]:
-    """Where the policy of a slot was set; nothing if its machine does not answer."""
+    """Where the policy of a slot is set; empty if its machine does not answer."""
     try:
         found = pool.ask(requests.Origins(slot=name), machine=machine)
     except (pool.refused_class, pool.error_class):

@@ -1,6 +1,6 @@
-"""What a command does for jobs of ``-spool``: it copies their files to the queue, and fetches those that they made.
+"""Spooling by commands for jobs of ``-spool``: copying their files to the queue, and fetching their output.
 
-It runs as the user, and reads and writes the user's files itself; the queue has only what it is sent.
+It runs as the user, and reads and writes the user's files itself; the queue has only the files it is sent.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from roost.model.starter import StarterHold
 from roost.runtime.bus.pool_client import PoolClient
 from roost.runtime.files.input_files import input_manifest
 from roost.runtime.files.output_files import output_remaps
-from roost.runtime.files.transfer import FileItem, Kind, LocalSource, TransferProblem, pack_items, unpack_items
+from roost.runtime.files.transfer import FileItem, ItemKind, LocalSource, TransferProblem, pack_items, unpack_items
 from roost.schedd.spooled import SUBMITTED, retrieved_names, submitted_ad
 from roost.wire.ads import ad_from
 from roost.wire.requests import queue
 
-#: Bytes of a piece.
+#: Size of a piece, bytes.
 _PIECE: Final = 384 * 1024
 _WAITS: Final = "JobStatus == 5 && HoldReasonCode == 16"
 
@@ -32,7 +32,7 @@ class SpoolingProblem(Exception):
 
 
 def send_files(pool: PoolClient, clusters: list[int]) -> int:
-    """Copy the files of all jobs of clusters that wait for them; how many jobs it were. Raises SpoolingProblem."""
+    """Copy the files of all jobs of clusters that wait for them; return the number of jobs. Raises SpoolingProblem."""
     count = 0
     for ad in _ads(pool, tuple(map(str, clusters)), _WAITS):
         _send(pool, ad)
@@ -41,7 +41,7 @@ def send_files(pool: PoolClient, clusters: list[int]) -> int:
 
 
 def fetch_files(pool: PoolClient, chosen: queue.ChosenFields) -> int:
-    """Fetch what jobs have made whose files the queue keeps; how many jobs it were. Raises SpoolingProblem."""
+    """Fetch the output of jobs whose files the queue keeps; return the number of jobs. Raises SpoolingProblem."""
     constraint = chosen.get("constraint")
     staged = "StageInFinish isnt undefined"
     both = staged if constraint is None else f"({constraint}) && {staged}"
@@ -74,7 +74,7 @@ def _send(pool: PoolClient, ad: ClassAd) -> None:
 
 def _send_item(pool: PoolClient, job: str, source: LocalSource, item: FileItem) -> None:
     packed = pack_items([item]).decode()
-    if item.kind is Kind.DIRECTORY:
+    if item.kind is ItemKind.DIRECTORY:
         pool.ask(queue.SpoolFile(job=job, item=packed))
         return
     offset, last = 0, False
@@ -84,7 +84,7 @@ def _send_item(pool: PoolClient, job: str, source: LocalSource, item: FileItem) 
             raise SpoolingProblem(f"job {job}: {piece.text}")
         data = base64.b64encode(piece.data).decode()
         taken = pool.ask(queue.SpoolFile(job=job, item=packed, offset=offset, data=data, last=piece.last)).offset
-        # What came before is gone on the other side: it is sent again.
+        # The earlier pieces are gone on the other side: the file is sent again.
         last, offset = piece.last and taken == offset + len(piece.data), taken
 
 
@@ -95,7 +95,7 @@ def _fetch(pool: PoolClient, ad: ClassAd) -> None:
     for item in items:
         target = place(item.name)
         try:
-            if item.kind is Kind.DIRECTORY:
+            if item.kind is ItemKind.DIRECTORY:
                 target.mkdir(parents=True, exist_ok=True)
             else:
                 _fetch_item(pool, job, item, target)
@@ -122,7 +122,7 @@ def _fetch_item(pool: PoolClient, job: str, item: FileItem, target: Path) -> Non
 
 
 def _place(ad: ClassAd) -> Callable[[str], Path]:
-    """Where the description wanted what has a name in the queue's directory. Raises SpoolingProblem."""
+    """The place of the description for a name in the queue's directory. Raises SpoolingProblem."""
     before = submitted_ad(ad)
     try:
         remaps = output_remaps(before)

@@ -1,4 +1,4 @@
-"""What happened to a job or a slot: asked of the daemons and read in the job's log, for `roost.explain.story`."""
+"""What happened to a job or a slot, from the daemons and the job's event log, for `roost.explain.story`."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from roost.wire.requests import central, queue
 from roost.wire.requests.machine import Story
 
 _JOB: Final = re.compile(r"[0-9]+(\.[0-9]+)?")
-#: How long the audit trail is waited for, without which a story is still one, s.
+#: How long to wait for the audit trail, which is optional for a story, s.
 _ANSWER_S: Final = 6.0
-#: Decisions that are asked for, of one story.
+#: Maximum number of decisions requested for one story.
 _DECISIONS_MAX: Final = 500
 
 
@@ -40,18 +40,34 @@ def slot_happenings(pool: PoolClient, name: str, limit: int) -> list[Happening]:
 
 
 def _on_record(pool: PoolClient, *questions: central.AuditTrail) -> list[list[AuditRecord]]:
-    """The last decisions that are on record, for each question; after one that gets no reply none is asked."""
+    """The last audit records for each request; after a request without a reply, none is made."""
     found: list[list[AuditRecord]] = [[] for _ in questions]
     try:
         for number, asked in enumerate(questions):
             found[number] = pool.ask(asked, within_s=_ANSWER_S).records
     except (pool.refused_class, pool.error_class) as error:
-        pool.warn(f"shown without the audit trail: {error}")
+        pool.warn(f"the audit trail is missing from this story: {error}")
     return found
 
 
+def _to_come(pool: PoolClient, name: str) -> str:
+    """Why a job is not in the queue yet, if its cluster has its jobs enter the queue a few at a time; "" if not."""
+    cluster, _, proc = name.partition(".")
+    for ad in pool.ask(queue.Query(jobs=(cluster,), factories=True)):
+        count, made = ad.get("TotalSubmitProcs", 0), ad.get("JobMaterializeNextProcId", 0)
+        if proc and not made <= int(proc) < count:
+            return ""
+        limits = {"max_materialize": "JobMaterializeLimit", "max_idle": "JobMaterializeMaxIdle"}
+        said = [f"{command} = {ad[key]}" for command, key in limits.items() if key in ad]
+        said += {1: ["the cluster is on hold"], 3: ["the cluster is being removed"]}.get(ad["JobMaterializePaused"], [])
+        about = f"job {name}" if proc else f"the next job of cluster {cluster}"
+        there = f"{made} of the {count} jobs of its cluster are or were ({', '.join(said)})"
+        return f"{about} is not in the queue yet: {there}"
+    return ""
+
+
 def job_ad(pool: PoolClient, name: str) -> tuple[str, dict[str, Any]]:
-    """The name and the ad of a job, in the queue or in the history; a cluster of one job may be named for it.
+    """The name and the ad of a job, in the queue or in the history; the name of a cluster stands for its only job.
 
     Raises `error_class`.
     """
@@ -63,16 +79,18 @@ def job_ad(pool: PoolClient, name: str) -> tuple[str, dict[str, Any]]:
             found.setdefault(f"{row.get('ClusterId')}.{row.get('ProcId')}", row)
         if found and "." in name:
             break
+    if not found and (later := _to_come(pool, name)):
+        raise pool.error_class(later)
     if not found:
         what = "job" if "." in name else "cluster"
-        raise pool.error_class(f"there is no {what} {name}: `roost queue` and `roost history` list the jobs there are")
+        raise pool.error_class(f"there is no {what} {name}; `roost queue` and `roost history` list the jobs")
     if len(found) > 1:
         raise pool.error_class(f"cluster {name} has several jobs: name one of them, such as {min(found)}")
     return next(iter(found.items()))
 
 
 def job_happenings(pool: PoolClient, name: str, *, reads_log: bool = True) -> list[Happening]:
-    """What happened to a job. `reads_log`: its log is one that the asker may read as the user of this process."""
+    """What happened to a job. `reads_log`: the requester may read its log as the user of this process."""
     name, data = job_ad(pool, name)
     ad = ad_from(data)
     events = list(_events(pool, ad, name)) if reads_log else []
@@ -87,7 +105,7 @@ def _transitions(pool: PoolClient, machine: str, name: str) -> list[SlotTransiti
     try:
         return pool.ask(Story(job=name), machine=machine)
     except (pool.refused_class, pool.error_class) as error:
-        pool.warn(f"shown without the record of {machine}: {error}")
+        pool.warn(f"the record of {machine} is missing from this story: {error}")
         return []
 
 
@@ -106,4 +124,4 @@ def _events(pool: PoolClient, ad: ClassAd, name: str) -> Iterator[LoggedEvent]:
                     if (event.cluster, event.proc) == (cluster, proc):
                         yield event
     except OSError as error:
-        pool.warn(f"{where}: {error.strerror}: shown without the job's log")
+        pool.warn(f"{where}: {error.strerror}; the job's log is missing from this story")

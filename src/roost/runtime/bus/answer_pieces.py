@@ -1,4 +1,4 @@
-"""Long answers in pieces: no piece has too many rows, and none is too large for a message."""
+"""Splitting long answers: no piece has too many rows, and none is too large for a message."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from roost.wire.codec import MESSAGE_BYTES_MAX, encode
 from roost.wire.errors import WireError
 from roost.wire.messages import Answer
 
-#: Most rows in one piece of an answer.
+#: Maximum number of rows in one piece of an answer.
 ROWS_PER_ANSWER: Final = 2000
 
 
 def pieces(answer: Answer) -> Iterator[bytes]:
-    """The messages that an answer is sent in. Raises WireError for one that is too large and has no rows.
+    """The messages of an answer. Raises WireError for one that is too large and has no rows.
 
     A row that is too large for a message by itself is left out, and the answer says so.
     """
@@ -36,7 +36,7 @@ def pieces(answer: Answer) -> Iterator[bytes]:
                 parts[:0] = [part[:half], part[half:]]
             elif part and _is_too_large(part):
                 left_out += 1
-                # The end is still to be told.
+                # The end has not been sent yet.
                 parts = parts or [[]]
             else:
                 raise
@@ -47,12 +47,12 @@ def pieces(answer: Answer) -> Iterator[bytes]:
 def _last(answer: Answer, rows: list[Any], left_out: int) -> Answer:
     if not left_out:
         return msgspec.structs.replace(answer, data=rows)
-    text = f"{left_out} left out, larger than a message may be: ask for some of their attributes"
+    text = f"{left_out} omitted, larger than a message can be; request fewer attributes"
     return msgspec.structs.replace(answer, data=rows, text=f"{answer.text}; {text}" if answer.text else text)
 
 
 def _is_too_large(part: list[Any]) -> bool:
-    """Whether rows cannot be sent for their size, and not for what they are."""
+    """Whether rows cannot be sent because of their size, not their content."""
     try:
         return len(msgspec.json.encode(part)) > MESSAGE_BYTES_MAX // 2
     except (TypeError, UnicodeEncodeError):

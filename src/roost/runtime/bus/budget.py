@@ -1,4 +1,4 @@
-"""What one request may cost a daemon, and how it makes way for others while it is served.
+"""The cost limits of one request to a daemon, and how it yields to others while it is served.
 
     budget = Budget("the query", time_max_s=10.0)
     for ad in ads:
@@ -7,15 +7,15 @@
         if budget.fits(ad, constraint, author=owner, name=(cluster, proc)):
             ...
 
-Two limits hold. A single evaluation may take `STEPS_EACH` steps, so that even one hostile regular expression ends
-within a fraction of a second. All slices of a request together may take REQUEST_TIME_MAX seconds of processor time.
-Beyond the second, and where the constraint of the request itself takes too many steps, the whole request fails with
-`OverBudget`: an incomplete answer must not look like a complete one. But what one user wrote into an ad must not keep
-others from theirs: an expression of an ad that takes too many steps is ERROR, and `warning` names the ad. After
-`COSTLY_ADS` such ads of one author each further one of the same author gets `STEPS_THEN` steps.
+Two limits apply. A single evaluation may take `STEPS_EACH` steps, so that even one hostile regular expression ends
+within a fraction of a second. All slices of a request together may take REQUEST_TIME_MAX seconds of processor time. If
+a request exceeds the second limit, or if its own constraint takes too many steps, the whole request fails with
+`OverBudget`: an incomplete answer must not look like a complete one. But the contents of one user's ad must not keep
+other users from their answers: an expression of an ad that takes too many steps is ERROR, and `warning` names the ad.
+After `COSTLY_ADS` such ads of one author, each further one of the same author gets `STEPS_THEN` steps.
 
-Between slices of `SLICE_S` the event loop serves everything else. A request that takes long shows a sign of life now
-and then, so that the asker can tell it from a daemon that hangs.
+Between slices of `SLICE_S` the event loop serves everything else. A long request sends a heartbeat now and then, so
+that the requester can distinguish it from a daemon that hangs.
 """
 
 from __future__ import annotations
@@ -36,25 +36,25 @@ T = TypeVar("T")
 
 #: REQUEST_TIME_MAX, s.
 TIME_MAX_S: Final = 10.0
-#: How long a request may hold the event loop at a time, s, but for one evaluation.
+#: How long a request may block the event loop at a time, s, apart from one evaluation.
 SLICE_S: Final = 0.005
-#: Steps of one evaluation: of an expression that a user wrote, in one ad.
+#: Maximum number of steps of one evaluation: of an expression that a user wrote, in one ad.
 STEPS_EACH: Final = EXPRESSION_STEPS
-#: Ads of one author that may take as many; further ones get `STEPS_THEN`.
+#: Number of ads of one author that may take as many; further ones get `STEPS_THEN`.
 COSTLY_ADS: Final = 3
 STEPS_THEN: Final = 100
-#: Ads that a warning names.
+#: Maximum number of ads that a warning names.
 _NAMED_MAX: Final = 5
-#: Steps of what is evaluated for many ads at once.
+#: Maximum number of steps of an evaluation over many ads at once.
 STEPS_AT_ONCE: Final = 100_000
-#: Time between two signs of life, s; askers wait several times as long.
+#: Interval of heartbeats, s; requesters wait several times as long.
 SIGN_OF_LIFE_S: Final = 2.0
-#: More characters of an expression are not read.
+#: Maximum length of an expression that is read, characters.
 EXPRESSION_CHARS_MAX: Final = 64 * 1024
 
 
 class OverBudget(Exception):
-    """A request costs too much. The text says which limit it exceeded, `remedy` what to do."""
+    """A request that costs too much. The text says which limit it exceeded, `remedy` what to do."""
 
     def __init__(self, text: str, remedy: str) -> None:
         super().__init__(text)
@@ -67,7 +67,7 @@ def time_max_of(config: Config) -> float:
 
 
 class Budget:
-    """What is left for one request."""
+    """The remaining budget of one request."""
 
     def __init__(
         self, what: str, time_max_s: float = TIME_MAX_S, alive: Callable[[], Awaitable[None]] | None = None
@@ -77,20 +77,20 @@ class Budget:
         self._alive = alive
         self._shown_at = time.monotonic()
         self._began_s = time.thread_time()
-        #: For evaluations one at a time, and for those in ads of authors whose ads took too many steps.
+        #: Steps of single evaluations, and of those in ads of authors whose ads took too many.
         self._allowance = Allowance(UNLIMITED, STEPS_EACH)
         self._small = Allowance(UNLIMITED, STEPS_THEN)
-        #: Author to how often ads took too many steps; the names of these ads in order.
+        #: Author to the number of ads that took too many steps; the names of these ads in order.
         self._costly: Counter[str] = Counter()
         self._named: dict[str, None] = {}
 
     @property
     def due(self) -> bool:
-        """Whether others have to be served before the request goes on."""
+        """Whether others have to be served before the request continues."""
         return time.thread_time() - self._began_s >= SLICE_S
 
     async def pause(self) -> None:
-        """Serve others. Raises OverBudget."""
+        """Let others be served. Raises OverBudget."""
         self.spend(time.thread_time() - self._began_s)
         if self._alive is not None and time.monotonic() - self._shown_at >= SIGN_OF_LIFE_S:
             self._shown_at = time.monotonic()
@@ -99,11 +99,11 @@ class Budget:
         self.resume()
 
     def resume(self) -> None:
-        """Count time from now on: what passed since the last slice was not spent on the request."""
+        """Start counting time: what passed since the last slice was not spent on the request."""
         self._began_s = time.thread_time()
 
     def spend(self, took_s: float) -> None:
-        """Account for processor time. Raises OverBudget."""
+        """Count processor time. Raises OverBudget."""
         self._left_s -= took_s
         if self._left_s < 0:
             text = f"{self._what} took more than {self._time_max_s:g} s of processor time (REQUEST_TIME_MAX)"
@@ -114,9 +114,9 @@ class Budget:
             raise OverBudget(text, remedy)
 
     def run(self, function: Callable[..., T], *arguments: Any, author: str, name: tuple[object, ...]) -> T:
-        """Call what evaluates expressions in one ad, whose author and name (in parts) are given.
+        """Call a function that evaluates expressions in one ad, whose author and name (in parts) are given.
 
-        What takes too many steps is ERROR.
+        An evaluation that takes too many steps is ERROR.
         """
         allowance = self._allowance_of(author)
         with allowance:
@@ -126,9 +126,10 @@ class Budget:
         return found
 
     def fits(self, ad: ClassAd, constraint: Expr, *, author: str, name: tuple[object, ...]) -> bool:
-        """Whether the constraint of the request is true of an ad; `author` and `name` as in `run`.
+        """Whether the constraint of the request is true for an ad; `author` and `name` as in `run`.
 
-        Raises OverBudget if it takes too many steps and less than half of them for the ad's attributes that it names.
+        Raises OverBudget if it takes too many steps, and the ad's attributes to which it refers account for less than
+        half of them.
         """
         allowance = self._allowance_of(author)
         with allowance:
@@ -159,7 +160,7 @@ class Budget:
 
     @property
     def warning(self) -> str:
-        """What took too many steps; "" where nothing did."""
+        """A warning that names what took too many steps; "" for none."""
         if not self._costly:
             return ""
         more = len(self._named) - _NAMED_MAX
@@ -174,7 +175,7 @@ def too_many_steps(what: str) -> OverBudget:
 
 
 def check_length(text: str, what: str) -> str:
-    """An expression that is short enough to be read. Raises OverBudget."""
+    """Check that an expression is short enough to be read. Raises OverBudget."""
     if len(text) > EXPRESSION_CHARS_MAX:
         raise OverBudget(
             f"{what} has {len(text)} characters; a daemon reads at most {EXPRESSION_CHARS_MAX}",

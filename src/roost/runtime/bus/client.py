@@ -1,7 +1,8 @@
 """The bus: messages over NATS, for every daemon and command.
 
-A `Bus` is one connection. It comes back by itself when the server was away; what was sent meanwhile may be lost, as any
-message may, and a caller that needs an answer asks again. What cannot be read is counted, logged and dropped.
+A `Bus` is one connection. It reconnects by itself after the server was unavailable; messages sent meanwhile may be
+lost, as any message may, and a caller that needs an answer must ask again. Messages that cannot be read are counted,
+logged and dropped.
 """
 
 from __future__ import annotations
@@ -9,8 +10,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Final, Protocol, Self
+from typing import Any, Final, Protocol, Self
 
 import msgspec
 import nats
@@ -21,7 +23,8 @@ from nats.errors import NoRespondersError
 from nats.errors import TimeoutError as NatsTimeoutError
 
 from roost.runtime.bus.answer_pieces import pieces
-from roost.runtime.bus.settings import BusError, BusSettings, new_request_id
+from roost.runtime.bus.nkeys import signature_of
+from roost.runtime.bus.settings import INBOX_BYTES, BusError, BusSettings, new_request_id
 from roost.wire.codec import decode, encode, expect
 from roost.wire.errors import WireError
 from roost.wire.messages import Answer, Ask, Message
@@ -31,15 +34,15 @@ _log = logging.getLogger("roost.bus")
 
 #: How long a command waits for a piece of an answer, s.
 ANSWER_S: Final = 30.0
-#: How often a connection that can not be had is told of, s.
+#: Interval at which a failing connection is logged, s.
 TELL_EVERY_S: Final = 60.0
 
-#: Gets the message, the name of its sender, and where an answer goes ("" for nowhere).
+#: Receives the message, the name of its sender, and the subject for an answer ("" for none).
 Handler = Callable[[Message, str, str], Awaitable[None] | None]
 
 
 def internal_error(message: Message, sender: str, error: Exception) -> Answer:
-    """Put a defect of ours that a message brought to light into the log; what its sender is told."""
+    """Log an internal error that a message exposed, and return the text for its sender."""
     what, named = type(message).__name__, ""
     if isinstance(message, Ask):
         what, named = message.what, f"request {message.id}" if message.id else ""
@@ -50,7 +53,7 @@ def internal_error(message: Message, sender: str, error: Exception) -> Answer:
 
 
 class Carrier(Protocol):
-    """Whatever carries the messages of a machine: the bus, or a queue that has the machine within it."""
+    """The carrier of a machine's messages: the bus, or a queue that has the machine in its own process."""
 
     subjects: Subjects
     #: Called after messages may have been lost.
@@ -60,19 +63,19 @@ class Carrier(Protocol):
         """Send a message; it may be lost."""
 
     async def listen(self, subject: str, handler: Handler) -> None:
-        """Hand every message on a subject to `handler`."""
+        """Pass every message on a subject to `handler`."""
 
     async def request(self, subject: str, message: Message, timeout_s: float = ANSWER_S) -> Message:
-        """Send a message that is answered by one other. Raises BusError."""
+        """Send a message that is answered by one other message. Raises BusError."""
 
     async def answer(self, reply: str, answer: Answer) -> None:
-        """Answer a question."""
+        """Answer a request."""
 
 
 class Bus:
     """A connection to the bus of one pool."""
 
-    #: How often the server is asked whether it is there, s.
+    #: Interval at which the server is checked, s.
     ping_s = 10
 
     def __init__(self, settings: BusSettings) -> None:
@@ -81,20 +84,19 @@ class Bus:
         #: Messages that could not be read.
         self.unreadable = 0
         self._nats = Client()
-        #: Trouble with the servers is not told before that time of the loop.
+        #: Trouble with the servers is not logged before that time of the loop.
         self._tell_at = 0.0
         #: Called after the connection came back.
         self.on_reconnect: Callable[[], None] | None = None
 
     @classmethod
     async def connect(cls, settings: BusSettings, *, patient: bool = True) -> Self:
-        """Connect; a patient one waits for a server that is not up yet. Raises BusError."""
+        """Connect; a patient connection waits for a server that is not up yet. Raises BusError."""
         bus = cls(settings)
         try:
             await bus._nats.connect(
                 servers=list(settings.urls),
-                user=settings.user or None,
-                password=settings.password or None,
+                **_proofs(settings),
                 name=settings.name,
                 inbox_prefix=bus.subjects.inbox(settings.name).encode(),
                 allow_reconnect=patient,
@@ -114,7 +116,7 @@ class Bus:
         return bus
 
     async def _on_error(self, error: Exception) -> None:
-        """What keeps the connection from the servers is told now and then: without it nothing goes on."""
+        """Log now and then why the connection fails: without it nothing works."""
         now = asyncio.get_running_loop().time()
         if self.connected or now < self._tell_at:
             _log.debug("bus: %s", error)
@@ -130,7 +132,7 @@ class Bus:
             self.on_reconnect()
 
     async def close(self) -> None:
-        """Send what is left, and leave."""
+        """Send pending messages, and disconnect."""
         with contextlib.suppress(NatsError, OSError, TimeoutError):
             await self._nats.flush(timeout=2)
         with contextlib.suppress(NatsError, OSError, TimeoutError):
@@ -138,16 +140,18 @@ class Bus:
 
     @property
     def connected(self) -> bool:
-        """Whether the server is there."""
+        """Whether the server is connected."""
         return self._nats.is_connected
 
     @property
     def traffic(self) -> tuple[int, int]:
-        """Messages that have come in, and that have gone out."""
+        """Numbers of messages received and sent."""
         return self._nats.stats["in_msgs"], self._nats.stats["out_msgs"]
 
     async def settled(self) -> None:
-        """Wait until the server has all that was sent, and we have all that it had for us then."""
+        """Wait until the server has received all that was sent, and this process all that the server had for it
+        then.
+        """
         with contextlib.suppress(NatsError, OSError, TimeoutError):
             await self._nats.flush()
 
@@ -158,8 +162,8 @@ class Bus:
         try:
             data = encode(message)
         except WireError as error:
-            # The log has it, and the sender goes on with its next message.
-            _log.error("%s is not sent: %s", type(message).__name__, error)
+            # The failure is logged, and the sender continues with its next message.
+            _log.error("%s was not sent: %s", type(message).__name__, error)
             return
         await self._publish(subject, data, type(message).__name__)
 
@@ -167,10 +171,10 @@ class Bus:
         try:
             await self._nats.publish(subject, data)
         except NatsError as error:
-            _log.warning("%s is not sent: %s", what, error)
+            _log.warning("%s was not sent: %s", what, error)
 
     async def listen(self, subject: str, handler: Handler) -> None:
-        """Hand every message on a subject, which may have wildcards, to `handler`, in the order in which they came."""
+        """Pass every message on a subject, which may have wildcards, to `handler`, in the order of arrival."""
 
         async def received(raw: Msg) -> None:
             try:
@@ -191,14 +195,14 @@ class Bus:
                     await self.send(raw.reply, answer)
 
         await self._nats.subscribe(subject, cb=received, pending_msgs_limit=-1, pending_bytes_limit=-1)
-        # A daemon that learns of this one next must not send before the server knows the subscription.
-        # The client's PING may overtake what it has still to write: an answer to a second one comes after the first.
+        # A daemon that learns of this one next must not send before the server knows the subscription. The client's
+        # PING may overtake pending writes: the answer to a second one comes after them.
         with contextlib.suppress(NatsError, OSError, TimeoutError):
             await self._nats.flush(timeout=5)
             await self._nats.flush(timeout=5)
 
     async def ask(self, subject: str, ask: Ask, timeout_s: float = ANSWER_S) -> Answer:
-        """Ask, and put the pieces of the answer together: rows of lists are joined. Raises BusError."""
+        """Make a request, and combine the pieces of the answer: rows of lists are joined. Raises BusError."""
         rows: list[object] = []
         texts: list[str] = []
         async for piece in self.ask_pieces(subject, ask, timeout_s):
@@ -212,8 +216,8 @@ class Bus:
         raise BusError("the answer ended early")
 
     async def ask_pieces(self, subject: str, ask: Ask, timeout_s: float = ANSWER_S) -> AsyncIterator[Answer]:
-        """Ask, and hand on the pieces of the answer as they come. Raises BusError."""
-        inbox = self._nats.new_inbox()
+        """Make a request, and yield the pieces of the answer as they arrive. Raises BusError."""
+        inbox = self._new_inbox()
         subscription = await self._nats.subscribe(inbox)
         try:
             await self._nats.publish(subject, encode(msgspec.structs.replace(ask, id=new_request_id())), reply=inbox)
@@ -235,10 +239,26 @@ class Bus:
             with contextlib.suppress(NatsError):
                 await subscription.unsubscribe()
 
+    def _new_inbox(self) -> str:
+        """The subject for an answer: only the daemon asked can know its name, because any user may send answers.
+
+        The client's own names are sequential, so a daemon that has been asked once could answer in the name of others.
+        """
+        return f"{self.subjects.inbox(self.settings.name)}.{secrets.token_hex(INBOX_BYTES)}"
+
     async def request(self, subject: str, message: Message, timeout_s: float = ANSWER_S) -> Message:
-        """Send a message that is answered by one other. Raises BusError."""
+        """Send a message that is answered by one other message. Raises BusError."""
+        inbox = self._new_inbox()
         try:
-            raw = await self._nats.request(subject, encode(message), timeout=timeout_s)
+            subscription = await self._nats.subscribe(inbox)
+            try:
+                await self._nats.publish(subject, encode(message), reply=inbox)
+                raw = await subscription.next_msg(timeout=timeout_s)
+            finally:
+                with contextlib.suppress(NatsError):
+                    await subscription.unsubscribe()
+            if raw.headers and raw.headers.get("Status") == "503":
+                raise NoRespondersError
             return decode(raw.data)
         except NoRespondersError:
             raise BusError("no reply") from None
@@ -248,13 +268,26 @@ class Bus:
             raise BusError(str(error)) from None
 
     async def answer(self, reply: str, answer: Answer) -> None:
-        """Answer, in pieces where there are many rows."""
+        """Answer, in pieces if there are many rows."""
         if not reply:
             return
         for piece in pieces(answer):
             await self._publish(reply, piece, "Answer")
-            # Let others have their turn, and the socket take what it was given.
+            # Let other tasks run, and the socket send what it has.
             await asyncio.sleep(0)
+
+
+def _proofs(settings: BusSettings) -> dict[str, Any]:
+    """The credentials and the encryption of a connection."""
+    context = settings.tls_first()
+    found: dict[str, Any] = {} if context is None else {"tls": context, "tls_handshake_first": True}
+    if not settings.token:
+        return found | {"user": settings.user or None, "password": settings.password or None}
+
+    def signed(nonce: str) -> bytes:
+        return signature_of(settings.seed, nonce).encode()
+
+    return found | {"user_jwt_cb": settings.token.encode, "signature_cb": signed}
 
 
 __all__ = ["Bus", "BusError", "BusSettings", "Handler", "nats"]

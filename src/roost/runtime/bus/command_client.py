@@ -1,10 +1,11 @@
-"""One plain connection to the bus, for commands: ask, read the answer, leave.
+"""A plain connection to the bus, for commands: make a request, read the answer, disconnect.
 
-It speaks as much of NATS's protocol as that takes: INFO, CONNECT, PING, SUB, PUB, MSG (and HMSG, which reports that
-there is no listener). No event loop, no reconnecting, no threads; so a command starts as fast as the interpreter.
-Daemons use `bus`.
+It implements only the part of NATS's protocol that this takes: INFO, CONNECT, PING, SUB, PUB, MSG (and HMSG, which
+reports that there is no listener). There is no event loop, no reconnecting and no thread, so a command starts as fast
+as the interpreter. Daemons use `bus`.
 
-TLS is used where the server asks for it or the URL says ``tls://``. Of several URLs the first that answers is taken.
+TLS is used if the server asks for it or the URL says ``tls://``, and from the first byte in a pool with an authority of
+its own. Of several URLs the first one that answers is used.
 """
 
 from __future__ import annotations
@@ -19,7 +20,15 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote, urlsplit
 
-from roost.runtime.bus.settings import BusError, BusSettings, Forgotten, NoAnswer, NobodyThere, new_request_id
+from roost.runtime.bus.settings import (
+    INBOX_BYTES,
+    BusError,
+    BusSettings,
+    Forgotten,
+    NoAnswer,
+    NobodyThere,
+    new_request_id,
+)
 from roost.wire.errors import WireError
 from roost.wire.plain import PlainAnswer, answer_of, ask_bytes
 from roost.wire.subjects import Subjects
@@ -27,15 +36,15 @@ from roost.wire.subjects import Subjects
 if TYPE_CHECKING:
     from types import TracebackType
 
-#: How long a machine may take to take the connection, s.
+#: How long a machine may take to accept the connection, s.
 CONNECT_S: Final = 2.0
-#: And its server, which may have much to do, to say that it is there and knows us, s.
+#: How long its server, which may be busy, may then take to respond and authenticate, s.
 GREET_S: Final = 15.0
 #: How long a command waits for a piece of an answer, s.
 ANSWER_S: Final = 30.0
-#: After how much silence a command asks whether what it wants is still under way, s.
+#: After how much silence a command asks whether its request is still in progress, s.
 LOOK_S: Final = 1.0
-#: Longest line of the protocol, bytes.
+#: Maximum length of a protocol line, bytes.
 _LINE_MAX: Final = 1 << 20
 _PORT: Final = 4222
 
@@ -48,7 +57,8 @@ class Line:
         self.subjects = Subjects(settings.pool)
         self._socket: socket.socket | None = None
         self._buffer = bytearray()
-        self._inbox = f"{self.subjects.inbox(settings.name)}.{os.getpid():x}{time.monotonic_ns():x}"
+        #: The subject for the answer to the last request.
+        self._inbox = ""
         self._asked = 0
 
     @classmethod
@@ -72,18 +82,18 @@ class Line:
         self.close()
 
     def close(self) -> None:
-        """Leave."""
+        """Disconnect."""
         if self._socket is not None:
             with contextlib.suppress(OSError):
                 self._socket.close()
             self._socket = None
 
     def is_whole(self) -> bool:
-        """Whether another question can be asked on a connection that was kept."""
+        """Whether a kept connection can be used for another request."""
         if self._socket is None or self._buffer:
             return False
         ready, _, _ = select.select([self._socket], [], [], 0)
-        # The server has said something meanwhile, such as PING, or has gone.
+        # The server has sent something meanwhile, such as PING, or has closed the connection.
         return not ready or self._has_only_pings()
 
     def _has_only_pings(self) -> bool:
@@ -110,9 +120,10 @@ class Line:
         request_id: str = "",
         who: str = "",
     ) -> PlainAnswer:
-        """Ask, and put the pieces of the answer together: rows of lists are joined. Raises BusError.
+        """Make a request, and combine the pieces of the answer: rows of lists are joined. Raises BusError.
 
-        `who` is asked, in words, and "" for no daemon: `Forgotten` is raised if it is restarted before it answers.
+        `who` is the daemon's name for messages, "" for no daemon: `Forgotten` is raised if it is restarted before it
+        answers.
         """
         rows: list[Any] = []
         texts: list[str] = []
@@ -127,7 +138,7 @@ class Line:
                 if isinstance(piece.data, list):
                     rows += piece.data
                 elif isinstance(piece.data, dict) and piece.more:
-                    progress = f"; {piece.data.get('done')} of {piece.data.get('of')} jobs were done before"
+                    progress = f"; {piece.data.get('done')} of {piece.data.get('of')} jobs had been processed by then"
                 if not piece.more:
                     return piece._replace(text="; ".join(texts), data=rows if piece.ok else piece.data)
         except Forgotten:
@@ -141,13 +152,29 @@ class Line:
             raise BusError(f"the pool cannot be asked: {error}") from None
         raise BusError("the answer ended early")
 
+    def tell(self, subject: str, data: bytes, timeout_s: float) -> bytes:
+        """Send bytes that are not a request to a daemon; return the bytes of the one answer. Raises BusError."""
+        try:
+            number = self._published(subject, data)
+            until = time.monotonic() + timeout_s
+            while True:
+                got, status, payload = self._message(until, None)
+                if got == number:
+                    if status == "503":
+                        raise NobodyThere("no reply")
+                    return payload
+        except TimeoutError:
+            raise NoAnswer(f"no answer within {timeout_s:g} s") from None
+        except OSError as error:
+            raise BusError(str(error)) from None
+
     def _pieces(self, subject: str, data: bytes, timeout_s: float, *, looks: bool) -> Iterator[PlainAnswer]:
         number = self._published(subject, data)
-        look = ask_bytes("under-way", {"reply": self._inbox_of(number)})
+        look = ask_bytes("under-way", {"reply": self._inbox})
         until = time.monotonic() + timeout_s
         while True:
             got, status, payload = self._message(until, (lambda: self._published(subject, look)) if looks else None)
-            # Without a listener, the daemon is starting again. What it sent before it died has arrived by now.
+            # Without a listener, the daemon is restarting. What it sent before it died has arrived by now.
             if looks and got > number and status != "503" and answer_of(payload).data is False:
                 raise Forgotten
             if got != number:
@@ -161,20 +188,19 @@ class Line:
                 return
             until = time.monotonic() + timeout_s
 
-    def _inbox_of(self, number: int) -> str:
-        return f"{self._inbox}.{number}"
-
     def _published(self, subject: str, data: bytes) -> int:
-        """Send a request; the number of the subscription to its answer."""
+        """Send a request; return the number of the subscription to its answer."""
         self._asked += 1
-        inbox = self._inbox_of(self._asked).encode()
+        # Only the daemon asked can know the name, because any user may send answers.
+        self._inbox = f"{self.subjects.inbox(self.settings.name)}.{os.urandom(INBOX_BYTES).hex()}"
+        inbox = self._inbox.encode()
         self._send(b"SUB %s %d\r\nPUB %s %s %d\r\n%s\r\n" % (
             inbox, self._asked, subject.encode(), inbox, len(data), data,
         ))  # fmt: skip
         return self._asked
 
     def _listen(self, until: float, look: Callable[[], object] | None) -> None:
-        """Wait until the server says something; `look` is called when it has said nothing for a while."""
+        """Wait for data from the server; `look` is called after some silence."""
         assert self._socket is not None
         while not self._buffer:
             left_s = max(0.001, until - time.monotonic())
@@ -192,16 +218,20 @@ class Line:
         parts = urlsplit(url if "://" in url else f"nats://{url}")
         host, port = parts.hostname or "127.0.0.1", parts.port or _PORT
         self._buffer.clear()
-        # As bytes, a name of plain letters is not taken through the tables of international ones, which are large.
+        # As bytes, an ASCII name does not need the large tables for international names.
         name: Any = host.encode() if host.isascii() else host
         self._socket = socket.create_connection((name, port), CONNECT_S)
         self._socket.settimeout(GREET_S)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        context = self.settings.tls_first()
+        if context is not None:
+            self._socket = context.wrap_socket(self._socket, server_hostname=host)
+            self._pin(self._socket.getpeercert(binary_form=True) or b"", f"{host}:{port}")
         verb, _, rest = self._line().partition(" ")
         if verb != "INFO":
             raise BusError(f"{host}:{port} is not a NATS server")
         info = json.loads(rest)
-        if parts.scheme == "tls" or info.get("tls_required"):
+        if context is None and (parts.scheme == "tls" or info.get("tls_required")):
             import ssl
 
             self._socket = ssl.create_default_context().wrap_socket(self._socket, server_hostname=host)
@@ -210,24 +240,36 @@ class Line:
             "headers": True, "no_responders": True, "name": self.settings.name,
         }  # fmt: skip
         user = self.settings.user or unquote(parts.username or "")
-        if user:
+        if self.settings.token:
+            from roost.runtime.bus.nkeys import signature_of
+
+            options |= {"jwt": self.settings.token, "sig": signature_of(self.settings.seed, info.get("nonce", ""))}
+        elif user:
             options |= {"user": user, "pass": self.settings.password or unquote(parts.password or "")}
         self._send(b"CONNECT " + json.dumps(options).encode() + b"\r\nPING\r\n")
         while (said := self._line()) != "PONG":
             self._other(said)
 
+    def _pin(self, certificate: bytes, where: str) -> None:
+        if not self.settings.pinned:
+            return
+        import hashlib
+
+        if hashlib.sha256(certificate).hexdigest() != self.settings.pinned:
+            raise BusError(f"{where} is not the message server that was expected: it has another certificate")
+
     def _other(self, said: str) -> None:
-        """A line that is neither a message nor what was waited for."""
+        """Handle a line that is neither a message nor the expected one."""
         if said.startswith("-ERR"):
             text = said[4:].strip().strip("'")
             if "Permissions" in text:
-                raise BusError(f"this user may not ask that: {text}")
+                raise BusError(f"this user may not make that request: {text}")
             raise BusError(text)
         if said == "PING":
             self._send(b"PONG\r\n")
 
     def _message(self, until: float, look: Callable[[], object] | None) -> tuple[int, str, bytes]:
-        """The next message: number of its subscription, its status, what it holds."""
+        """The next message: number of its subscription, status and payload."""
         assert self._socket is not None
         while True:
             self._listen(until, look)
@@ -257,7 +299,7 @@ class Line:
     def _line(self) -> str:
         while (end := self._buffer.find(b"\r\n")) < 0:
             if len(self._buffer) > _LINE_MAX:
-                raise BusError("a line of the protocol has no end")
+                raise BusError("a protocol line is not terminated")
             self._fill()
         line = bytes(self._buffer[:end])
         del self._buffer[: end + 2]

@@ -1,7 +1,7 @@
-"""What commands are shown of a queue: rows of jobs, and one row a cluster where there are too many jobs to list.
+"""Rows for commands that list a queue: rows of jobs, and one row per cluster if there are too many jobs to list.
 
-Of a job that nothing has happened to, all but a few attributes are its cluster's; those are evaluated once. So a list
-of a hundred thousand waiting jobs costs little more than its size.
+Nearly all attributes of a job to which nothing has happened are those of its cluster, and are evaluated once. A list of
+a hundred thousand idle jobs therefore costs little more than its size.
 """
 
 from __future__ import annotations
@@ -13,24 +13,24 @@ from roost.classad import ClassAd, Expr
 from roost.classad.ad import MISSING
 from roost.classad.values import fold
 from roost.schedd.jobs.book import Cluster
-from roost.schedd.status import JobStatus
+from roost.schedd.status import ON_MACHINE, JobStatus
 from roost.wire.ads import value_data
 
 _OF_WORKFLOW: Final = ("DAG_NodesDone", "DAG_NodesTotal")
-#: JobUniverse of what runs beside the queue: workflows.
+#: JobUniverse of jobs that run on the queue's machine: workflows.
 SCHEDULER_UNIVERSE: Final = 7
-#: What a job has of its own whatever its cluster says, folded.
+#: Folded attributes that each job has itself, whatever its cluster's ad says.
 _OWN: Final = frozenset(("procid", "jobstatus", "globaljobid"))
-#: What the row of a cluster says of its jobs beside their number.
+#: Attributes of jobs in the row of a cluster, besides their number.
 _OF_CLUSTER: Final = (
     "JobBatchName", "Cmd", "Arguments", "Args", "JobUniverse", "DAGManJobId", "DAGNodeName",
 )  # fmt: skip
 
 
 def projected(ad: ClassAd, names: Iterable[str], *, raw: bool = False, texts: Collection[str] = ()) -> dict[str, Any]:
-    """The values of some attributes; what an ad does not have is left out.
+    """The values of some attributes; missing attributes are left out.
 
-    `raw`: their expressions instead. `texts`: of these the value if it is a string, else the expression.
+    `raw`: expressions instead of values. `texts`: for these, the value if it is a string, otherwise the expression.
     """
     found = {}
     for name in names:
@@ -44,14 +44,14 @@ def projected(ad: ClassAd, names: Iterable[str], *, raw: bool = False, texts: Co
 
 
 class Rows:
-    """Makes the rows of one cluster's jobs."""
+    """Builds the rows of one cluster's jobs."""
 
     def __init__(self, cluster: Cluster, names: list[str]) -> None:
         self.cluster = cluster
         self.names = names
         varying = frozenset() if cluster.plan is None else cluster.plan.varying
         self._fixed: dict[str, Any] = {}
-        #: What every job has a value of its own for, in the place that it has in the row.
+        #: Attributes with a different value in every job, at their position in the row.
         self._each: list[str] = []
         for name in names:
             key = fold(name)
@@ -65,7 +65,7 @@ class Rows:
 
     @property
     def is_cheap(self) -> bool:
-        """Whether most rows are made without evaluating anything."""
+        """Whether most rows need no evaluation."""
         return self._simple
 
     def row(self, proc: int) -> dict[str, Any]:
@@ -90,7 +90,7 @@ class Rows:
 
 
 def cluster_row(cluster: Cluster, counts: Mapping[int, int]) -> dict[str, Any]:
-    """The row of a cluster. `counts` is status to number of jobs."""
+    """The row of a cluster. `counts`: number of jobs by status."""
     first, last = _outermost(cluster.statuses)
     row: dict[str, Any] = {
         "ClusterId": cluster.number,
@@ -98,6 +98,8 @@ def cluster_row(cluster: Cluster, counts: Mapping[int, int]) -> dict[str, Any]:
         "QDate": cluster.submitted_at,
         "Total": cluster.count,
         "Left": sum(counts.values()),
+        # How many of its jobs have not entered the queue yet.
+        **({} if cluster.made == cluster.count else {"Unmaterialized": cluster.count - cluster.made}),
         "FirstProc": first,
         "LastProc": last,
     }
@@ -105,18 +107,33 @@ def cluster_row(cluster: Cluster, counts: Mapping[int, int]) -> dict[str, Any]:
         row[JobStatus(status).name.title().replace("_", "")] = number
     row |= projected(cluster.ad, _OF_CLUSTER)
     if row.get("JobUniverse") == SCHEDULER_UNIVERSE and cluster.status(first) is not JobStatus.GONE:
-        # How far a workflow is stands in the ad of its own job.
+        # The progress of a workflow is in the ad of its own job.
         row |= projected(cluster.ad_of(first), _OF_WORKFLOW)
     return row
 
 
+def factory_ad(cluster: Cluster) -> ClassAd:
+    """The ad of a cluster whose jobs are made one after another, with the counts that ``condor_q -factory`` shows."""
+    ad, counts = cluster.ad.copy(), counts_of(cluster)
+    for name in ("JobStatus", "ProcId"):
+        ad.drop(name)
+    on_machine = sum(counts.get(int(status), 0) for status in ON_MACHINE)
+    ad.put("JobsPresent", cluster.present)
+    ad.put("JobsRunning", on_machine)
+    ad.put("JobsIdle", counts.get(int(JobStatus.IDLE), 0))
+    ad.put("JobsHeld", counts.get(int(JobStatus.HELD), 0))
+    if cluster.factory is not None and cluster.factory.reason:
+        ad.put("JobMaterializePauseReason", cluster.factory.reason)
+    return ad
+
+
 def _outermost(statuses: bytearray) -> tuple[int, int]:
-    """The first and the last job that is in the queue."""
+    """The first and the last job in the queue."""
     gone = bytes((JobStatus.GONE,))
     return len(statuses) - len(statuses.lstrip(gone)), len(statuses.rstrip(gone)) - 1
 
 
 def counts_of(cluster: Cluster) -> dict[int, int]:
-    """Status to number of the jobs that are in the queue."""
+    """Number of jobs in the queue by status."""
     found = {int(status): cluster.statuses.count(int(status)) for status in JobStatus if status is not JobStatus.GONE}
     return {status: number for status, number in found.items() if number}

@@ -1,7 +1,7 @@
-"""Requests of many users, served side by side, so that a request that takes long delays its own user alone.
+"""Concurrent requests of many users, arranged so that a long request delays only its own user.
 
-Each user has a lane: `WIDTH` of its requests are served at the same time, further ones wait in the order in which they
-came. More than `WAITING_MAX` of them are refused. Users take turns as their requests pause (see `budget`).
+Each user has a lane: `WIDTH` of the user's requests are served concurrently, further ones wait in the order of arrival.
+Beyond `WAITING_MAX` waiting requests, more are refused. Users take turns as their requests pause (see `budget`).
 """
 
 from __future__ import annotations
@@ -18,32 +18,32 @@ from roost.wire.requests.machine import OF_STREAMS
 
 _log = logging.getLogger("roost.bus")
 
-#: Requests of one user that are served at the same time.
+#: Number of requests of one user that are served concurrently.
 WIDTH: Final = 4
-#: Requests of one user that wait for these.
+#: Maximum number of waiting requests of one user.
 WAITING_MAX: Final = 256
 
-#: Requests that wait for no other: they take no time, or the asker waits for a job meanwhile and asks one at a time.
+#: Requests that never wait: they take no time, or the requester polls for a job with one request at a time.
 _BESIDE: Final = OF_STREAMS | {"under-way"}
 
-#: Serves a request: what is asked, the user, the subject to answer on.
+#: Serves a request: the message, the user, the subject of the answer.
 Serve = Callable[[Ask, str, str], Awaitable[None]]
 
 
 class Lanes:
-    """The requests to one daemon."""
+    """The pending requests to one daemon."""
 
     def __init__(self, bus: Carrier, serve: Serve) -> None:
         self._bus = bus
         self._serve = serve
         self._waiting: dict[str, deque[tuple[Ask, str]]] = {}
         self._running: dict[str, int] = {}
-        #: The subjects that requests are to be answered on.
+        #: The subjects of pending answers.
         self._replies: set[str] = set()
         self._tasks: set[asyncio.Task[None]] = set()
 
     def take(self, message: Message, sender: str, reply: str) -> None:
-        """A request has come."""
+        """Accept a request."""
         if not isinstance(message, Ask):
             return
         if message.what in _BESIDE:
@@ -59,16 +59,16 @@ class Lanes:
             waiting.append((message, reply))
             return
         self._replies.discard(reply)
-        text = f"{WAITING_MAX} requests of {sender} are already waiting"
+        text = f"{WAITING_MAX} requests from {sender} are already waiting"
         answer = Answer(ok=False, code="busy", text=text, remedy="Wait for their answers and try again.")
         self._spawn(self._bus.answer(reply, answer))
 
     def has(self, reply: str) -> bool:
-        """Whether a request that is to be answered on that subject is being served, or waits."""
+        """Whether a request to be answered on that subject is being served, or waits."""
         return reply in self._replies
 
     def close(self) -> None:
-        """Serve nothing more."""
+        """Stop serving requests."""
         self._waiting.clear()
         for task in self._tasks:
             task.cancel()
@@ -79,7 +79,7 @@ class Lanes:
         task.add_done_callback(self._tasks.discard)
 
     async def _work(self, ask: Ask, sender: str, reply: str) -> None:
-        """Serve a request, and those of the same user that wait by then."""
+        """Serve a request, and the waiting ones of the same user."""
         while True:
             await self._one(ask, sender, reply)
             self._replies.discard(reply)
@@ -101,5 +101,5 @@ class Lanes:
             try:
                 await self._bus.answer(reply, internal_error(ask, sender, error))
             except Exception:
-                # The requests of the same user that wait are served all the same.
-                _log.exception("internal error: %s of %s is not answered", ask.what, sender)
+                # The waiting requests of the same user are still served.
+                _log.exception("internal error: %s from %s was not answered", ask.what, sender)

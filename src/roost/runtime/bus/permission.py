@@ -1,6 +1,6 @@
-"""Whether a daemon may answer a request: its table and its lists let the asker ask for it.
+"""Whether a daemon may answer a request: its table and its lists must permit the requester to make it.
 
-The asker is the last token of the subject, which the message servers hold to the asker's own name.
+The requester is the last token of the subject, which the message servers restrict to the requester's own name.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from roost.config.access import Access, Level
 from roost.wire.messages import Answer
 from roost.wire.requests.verb import Asker, Verb
 
-#: What a refusal says to do.
-REMEDY: Final = "ask a user whom QUEUE_SUPER_USERS names, root, or the user who runs the pool"
+#: Remedies of a refusal.
+REMEDY: Final = "ask a user listed in QUEUE_SUPER_USERS, root, or the user who runs the pool"
 LISTS_REMEDY: Final = "ask an administrator of the pool to change that list"
 DENIED: Final = "permission-denied"
 #: No list is set.
@@ -23,9 +23,9 @@ _CENTRAL: Final = "central@"
 
 
 def refusal(verb: Verb, sender: str, administrators: Collection[str], lists: Access = OPEN) -> Answer | None:
-    """Why a daemon does not answer a request; None if it does. `lists`: ALLOW_ and DENY_ of the daemon."""
-    deed = f"read this: {verb.about}" if verb.question else verb.about
-    what = f"{sender or 'this user'} may not {deed}"
+    """Why a daemon does not answer a request; None if it does. `lists`: the daemon's ALLOW_ and DENY_ lists."""
+    action = f"read this: {verb.about}" if verb.question else verb.about
+    what = f"{sender or 'this user'} may not {action}"
     if not _may(verb.asker, sender, administrators):
         return Answer(ok=False, code=DENIED, text=what, remedy=REMEDY)
     if sender.startswith(_CENTRAL) and (verb.question or verb.asker is Asker.ADMINISTRATOR_OR_CENTRAL):

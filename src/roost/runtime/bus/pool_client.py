@@ -1,7 +1,7 @@
-"""A running pool as programs see it that ask it something now and then: commands and the bindings of other systems.
+"""A running pool for programs that make occasional requests: commands and the bindings of other systems.
 
-A question is one message and its answer; a plain connection is made for it. So programs start at once, and need nothing
-but the state directory's contact file. What is raised is the business of those who use it: they name the classes.
+A request is one message and its answer, over a plain connection made for it. Programs therefore start at once, and need
+only the contact file in the state directory. Callers choose the exception classes.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from roost.wire.structs import data_of, read
 
 R = TypeVar("R")
 
-#: How long a daemon that does not listen is waited for, s.
+#: How long to wait for a daemon that does not listen, s.
 _BACK_S: Final = 3.0
-#: How long the answer to a question is waited for before it is asked again, s.
+#: How long to wait for an answer before the request is repeated, s.
 _PATIENT_S: Final = 5.0
 _LOCAL: Final = frozenset(("localhost", "127.0.0.1", "::1", "ip6-localhost"))
 
 
 class PoolError(Exception):
-    """The pool cannot be asked; the text says why and what to do."""
+    """The pool cannot be reached; the text says why and what to do."""
 
 
 class PoolRefused(PoolError):
@@ -42,7 +42,7 @@ class PoolRefused(PoolError):
 
 
 def refusal_text(answer: PlainAnswer) -> str:
-    """What a refusal says; the text is the pool's."""
+    """The message of a refusal; the text is the pool's."""
     text = answer.text or answer.code or "refused"
     return text + (f"\n    hint: {answer.remedy}" if answer.remedy else "")
 
@@ -50,9 +50,9 @@ def refusal_text(answer: PlainAnswer) -> str:
 class PoolClient:
     """A running pool."""
 
-    #: What is raised where the pool cannot be asked, made of a text.
+    #: Raised if the pool cannot be reached, constructed from a text.
     error_class: ClassVar[type[Exception]] = PoolError
-    #: What is raised where it refuses, made of the answer.
+    #: Raised for a refusal, constructed from the answer.
     refused_class: ClassVar[type[Exception]] = PoolRefused
 
     def __init__(self, line: Line, home: Home, contact: dict[str, Any]) -> None:
@@ -61,7 +61,7 @@ class PoolClient:
         self.contact = contact
 
     def warn(self, text: str) -> None:
-        """What a reply is to be read with."""
+        """Warnings about a reply."""
         warnings.warn(text, RuntimeWarning, stacklevel=5)
 
     @classmethod
@@ -78,11 +78,11 @@ class PoolClient:
 
     @property
     def user(self) -> str:
-        """In whose name is asked."""
+        """The user in whose name requests are made."""
         return self.line.settings.name
 
     def ask(self, request: Request[R], *, machine: str = "", within_s: float = ANSWER_S) -> R:
-        """Ask the daemon whose request it is, and wait that long for its reply. Raises `refused_class`, `error_class`.
+        """Make a request to its daemon, and wait that long for the reply. Raises `refused_class`, `error_class`.
 
         `machine` names the execute machine; "" is the one of this state directory.
         """
@@ -91,7 +91,7 @@ class PoolClient:
         try:
             reply: R = read(verb.reply, data, f"the reply to {verb.name!r}", strict=False)
         except WireError as error:
-            hint = "is the daemon of another version of Roost than this command?"
+            hint = "does the daemon run another version of Roost than this command?"
             raise self.error_class(f"{error}\n    hint: {hint}") from None
         return reply
 
@@ -102,12 +102,14 @@ class PoolClient:
             try:
                 return self._answered(subjects.ask_node(name, self.user), f"machine {name!r}", verb, args, within_s)
             except NobodyThere:
-                raise self.error_class(f"no machine {name!r} answers: `roost status` lists the machines") from None
+                raise self.error_class(
+                    f"no machine named {name!r} answers; `roost status` lists the machines"
+                ) from None
         if verb.daemon is Daemon.QUEUE:
             who, subject = "the queue", subjects.ask_schedd(self.contact["schedd"], self.user)
         else:
             who, subject = "the central manager", subjects.ask_central(self.user)
-        # A daemon that died is started again within moments, and a request that no daemon received may be sent again.
+        # A daemon that died is restarted within moments, and a request that no daemon received may be sent again.
         until = time.monotonic() + _BACK_S
         while True:
             try:
@@ -116,12 +118,15 @@ class PoolClient:
                 if time.monotonic() < until:
                     time.sleep(0.1)
                     continue
-            hint = f"`roost status --daemons` shows which daemons run, {self.home.log} says why one does not"
+            hint = (
+                f"`roost status --daemons` shows which daemons are running; the logs in {self.home.log} "
+                "say why one is not"
+            )
             raise self.error_class(f"{who} does not answer: {hint}") from None
 
     def _answered(self, subject: str, who: str, verb: Verb, args: dict[str, Any], within_s: float) -> Any:
         request_id = new_request_id()
-        # What a daemon was told in the instant of its death is lost; a question can be asked again.
+        # A request sent at the moment of a daemon's death is lost; a question can be asked again.
         first_s = min(_PATIENT_S, within_s / 2) if verb.question else within_s
         try:
             try:
@@ -135,11 +140,12 @@ class PoolClient:
         except Forgotten as error:
             return self._known_of(verb, request_id, str(error))
         except BusError as error:
-            # What was heard may be done yet: a queue whose database is away does it when that is back.
+            # A request that was received may still be carried out: a queue without its database does so when that is
+            # back.
             unknown = isinstance(error, NoAnswer) and not verb.question
-            hint = "\n    hint: the request may still be carried out: check before you repeat it" if unknown else ""
+            hint = "\n    hint: the request may still be carried out; check before you repeat it" if unknown else ""
             raise self.error_class(f"{error}{hint}") from None
-        # An action that could be done to no job is a reply, too.
+        # An action that applied to no job is a reply, too.
         if not answer.ok and answer.data is None:
             raise self.refused_class(answer)
         if answer.ok and answer.text:
@@ -147,16 +153,18 @@ class PoolClient:
         return answer.data
 
     def _known_of(self, verb: Verb, request_id: str, text: str) -> Any:
-        """What became of a request that a daemon had and did not answer: it is done now, or never will be."""
+        """What happened to a request that a daemon received and did not answer: it has been carried out, or never will
+        be.
+        """
         from roost.wire.requests import queue
 
         if verb.name != "submit":
             if verb.question:
                 hint = "ask again"
             elif verb.daemon is Daemon.QUEUE:
-                hint = "what was done stays done: repeat the command for the rest"
+                hint = "jobs that were already processed stay as they are; repeat the command for the rest"
             else:
-                hint = "it may be done nonetheless: look before you say it again"
+                hint = "the request may have been carried out; check before you repeat it"
             raise self.error_class(f"{text}\n    hint: {hint}")
         constraint = f'SubmitRequestId == "{request_id}"'
         present = self.ask(queue.Overview(constraint=constraint, rows_max=-1))
@@ -171,13 +179,13 @@ class PoolClient:
 
 
 def is_called(name: str, real: str) -> bool:
-    """Whether a name means a daemon or host: in full, in any case, or without the domain."""
+    """Whether a name matches a daemon or host: in full, in any case, or without the domain."""
     name, real = name.lower(), real.lower()
     return name == real or real.partition(".")[0] == name or name.partition(".")[0] == real
 
 
 def is_pool(name: str, contact: dict[str, Any]) -> bool:
-    """Whether a name or address, as ``-pool`` takes it, means the pool of this contact."""
+    """Whether a name or address, as in ``-pool``, matches the pool of this contact."""
     host = name.strip("<>").partition("?")[0]
     host = host.rpartition(":")[0] if host.count(":") == 1 else host
     return host in _LOCAL or is_called(host, str(contact["pool"])) or is_called(host, str(contact["schedd"]))

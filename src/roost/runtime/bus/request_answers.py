@@ -1,8 +1,8 @@
-"""How a daemon answers requests: permission, the request itself, and the reply where something is wrong.
+"""Answering requests to a daemon: permission, the request itself, and errors.
 
-A daemon answers what `wire.verbs` has in its table. A request that is malformed, or asks for something that makes no
-sense, is a `bad-request`; so that the user can tell it from a defect of Roost, only errors that name the user's input
-count for that. Any other exception is a defect: `Lanes` reports it as such, with the log saying where.
+A daemon answers the requests in its table in `wire.verbs`. A request that is malformed, or makes no sense, is a
+`bad-request`; to distinguish it from a bug in Roost, only errors that name the user's input count as such. `Lanes`
+reports any other exception as a bug, and refers to the log.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ class BadRequest(Exception):
 
 
 class NotFound(Exception):
-    """Something that a request names does not exist; the text says what."""
+    """An object that a request names does not exist; the text says which."""
 
 
 def expression(text: str | None, what: str) -> Expr | None:
-    """The expression of a request; None for none. Raises BadRequest, and OverBudget for one that is too long."""
+    """The expression in a request; None for none. Raises BadRequest, and OverBudget for one that is too long."""
     try:
         return None if not text else parse_expression(check_length(text, what))
     except ParseError as error:
@@ -44,7 +44,7 @@ def expression(text: str | None, what: str) -> Expr | None:
 
 
 class Later(Enum):
-    """That an answer is sent by other means, once what it says is kept."""
+    """Says that an answer is sent separately, once its contents are stored."""
 
     LATER = 0
 
@@ -56,7 +56,7 @@ class RequestAnswers(ABC):
     """Answers the requests to one daemon."""
 
     of: ClassVar[Daemon]
-    #: The remedy where a database is away.
+    #: The remedy if a database is unavailable.
     database_remedy: ClassVar[str] = ""
 
     def __init__(self, bus: Carrier) -> None:
@@ -68,16 +68,16 @@ class RequestAnswers(ABC):
 
     @abstractmethod
     async def answered(self, request: Request[Any], sender: str, reply: str, request_id: str) -> object:
-        """The reply to a request, or an `Answer`, or `LATER`. Pieces of it may be sent to `reply` before.
+        """The reply to a request, or an `Answer`, or `LATER`. Pieces of it may already have been sent to `reply`.
 
-        `request_id` is how the logs name the request.
+        `request_id` identifies the request in the logs.
         """
 
     def denied(self, ask: Ask, sender: str, why: str) -> None:  # noqa: B027  (most daemons do nothing)
-        """A user may not ask that: have it on record."""
+        """Record that a user was denied a request."""
 
     def _note(self, ask: Ask, sender: str, found: object) -> None:
-        """Name a request that changes something in the log, and how it was answered."""
+        """Log a request that changes something, and its result."""
         verb = VERBS[self.of].get(ask.what)
         if verb is not None and not verb.question and verb.name not in OF_STREAMS:
             outcome = "under way" if found is LATER else "done"

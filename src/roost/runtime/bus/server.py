@@ -1,12 +1,13 @@
-"""The embedded NATS server: a child on loopback, with credentials made up at the first start.
+"""The embedded NATS server: a child process on loopback, with credentials generated at the first start.
 
-The server listens on a port of the system's choosing, which is kept so that clients find it again when the server had
-to be started anew. Every daemon has a user of its own, which may publish and hear what its role needs and nothing
-else (`roost.wire.subjects`). The configuration with the passwords is readable by the owner of the state directory
-only.
+The server listens on a port chosen by the system, which is kept so that clients find it again after a restart of the
+server. Every daemon has its own user, which may publish and subscribe only to what its role needs
+(`roost.wire.subjects`). The configuration with the passwords is readable only by the owner of the state directory.
 
-What this does not do: clusters, leaf nodes, TLS. To have these, run your own NATS servers and name them in
-NATS_SERVERS.
+The server of a pool of several machines (``roost pool init``) is started in the same way, with an address that other
+machines reach, TLS, and keys instead of passwords (`roost.runtime.registrar.authority`).
+
+Clusters and leaf nodes are not supported here. To use them, run your own NATS servers and name them in NATS_SERVERS.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import subprocess
 import sys
 import sysconfig
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final
 
@@ -30,9 +31,9 @@ from roost.runtime.files.whole_files import write_whole
 from roost.wire.codec import MESSAGE_BYTES_MAX
 from roost.wire.subjects import Role, Subjects
 
-#: How long the server may take to be ready, s. One that ends before is not waited for.
+#: How long the server may take to be ready, s. A server that exits earlier is not waited for.
 START_S: Final = 30.0
-#: Most memory that the server keeps for one slow client, bytes.
+#: Maximum memory that the server uses for one slow client, bytes.
 PENDING_BYTES_MAX: Final = 64 * 1024 * 1024
 
 
@@ -41,7 +42,7 @@ class ServerFailed(Exception):
 
 
 def find_program() -> str:
-    """The nats-server to run: of the installed package, else of PATH. Raises ServerFailed."""
+    """Find the nats-server to run: of the installed package, otherwise in PATH. Raises ServerFailed."""
     for directory in (sysconfig.get_path("scripts"), str(Path(sys.executable).parent)):
         program = Path(directory) / "nats-server"
         if program.is_file():
@@ -53,8 +54,8 @@ def find_program() -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Account:
-    """Who may use the bus as what."""
+class BusAccount:
+    """A user of the bus and its role."""
 
     role: Role
     #: Its name in subjects.
@@ -63,29 +64,29 @@ class Account:
     password: str
 
 
-class Accounts:
-    """The users of an embedded server, kept in a file of the state directory."""
+class BusAccounts:
+    """The users of an embedded server, stored in a file of the state directory."""
 
     def __init__(self, directory: Path, subjects: Subjects) -> None:
         self._path = directory / "accounts.json"
         self._subjects = subjects
-        self._accounts: dict[str, Account] = {}
+        self._accounts: dict[str, BusAccount] = {}
         with contextlib.suppress(FileNotFoundError):
             for user, (role, name, password) in json.loads(self._path.read_text()).items():
-                self._accounts[user] = Account(role=Role(role), name=name, user=user, password=password)
+                self._accounts[user] = BusAccount(role=Role(role), name=name, user=user, password=password)
 
-    def account(self, role: Role, name: str) -> Account:
-        """The user of a daemon or a person, made if there is none."""
+    def account(self, role: Role, name: str) -> BusAccount:
+        """The user of a daemon or a person, created if there is none."""
         user = f"{role}:{name}"
         found = self._accounts.get(user)
         if found is None:
             password = secrets.token_urlsafe(24)
-            found = self._accounts[user] = Account(role=role, name=name, user=user, password=password)
+            found = self._accounts[user] = BusAccount(role=role, name=name, user=user, password=password)
             self.write()
         return found
 
     def forget_users(self, others: Iterable[str]) -> None:
-        """Users of the machine who are not among `others` may not use the server any more."""
+        """Revoke the access of users of the machine who are not among `others`."""
         kept = {f"{Role.USER}:{name}" for name in others}
         for user in [user for user, each in self._accounts.items() if each.role is Role.USER and user not in kept]:
             del self._accounts[user]
@@ -97,7 +98,7 @@ class Accounts:
         write_private(self._path, json.dumps(data, indent=1))
 
     def server_text(self) -> str:
-        """The part of the server's configuration that says who may do what."""
+        """The authorization part of the server's configuration."""
         users = []
         for each in self._accounts.values():
             say, hear = self._subjects.permissions(each.role, each.name)
@@ -108,20 +109,25 @@ class Accounts:
                     "permissions": {"publish": {"allow": say}, "subscribe": {"allow": hear}},
                 }
             )
-        return json.dumps({"users": users}, indent=1)
+        return f"authorization: {json.dumps({'users': users}, indent=1)}"
 
 
 def write_private(path: Path, text: str) -> None:
-    """Write a file that only its owner may read, whole or not at all."""
+    """Write a file that only its owner may read, atomically."""
     write_whole(path, text, mode=0o600)
 
 
 class NatsServer:
-    """A nats-server child. Its starter waits for its end, and starts it again."""
+    """A nats-server child process. Its starter waits for its end, and restarts it.
 
-    def __init__(self, directory: Path, accounts: Accounts) -> None:
+    `text`: the authorization part of its configuration. `listen`: its address and port; "" for loopback and a port
+    chosen by the system.
+    """
+
+    def __init__(self, directory: Path, text: Callable[[], str], listen: str = "") -> None:
         self._directory = directory
-        self._accounts = accounts
+        self._text = text
+        self._listen = listen
         self._process: subprocess.Popen[bytes] | None = None
         self.port = 0
         with contextlib.suppress(FileNotFoundError, ValueError):
@@ -129,12 +135,12 @@ class NatsServer:
 
     @property
     def url(self) -> str:
-        """Where the server listens."""
+        """The server's address."""
         return f"nats://127.0.0.1:{self.port}"
 
     @property
     def pid(self) -> int:
-        """Of the running server; 0 for none."""
+        """Process id of the running server; 0 for none."""
         return 0 if self._process is None else self._process.pid
 
     def gone(self) -> None:
@@ -147,11 +153,16 @@ class NatsServer:
         """Start the server and wait until it is ready. Raises ServerFailed."""
         self._directory.mkdir(parents=True, exist_ok=True)
         program = find_program()
-        if not self._try(program, self.port):
-            # Another process has the port by now.
+        if self._listen:
+            if not self._try(program, self.port):
+                raise ServerFailed(
+                    f"nats-server did not start at {self._listen}; see its log, {self._directory / 'nats.log'}"
+                )
+        elif not self._try(program, self.port):
+            # Another process uses the port by now.
             self.port = 0
             if not self._try(program, 0):
-                raise ServerFailed(f"nats-server does not start; its log is {self._directory / 'nats.log'}")
+                raise ServerFailed(f"nats-server did not start; see its log, {self._directory / 'nats.log'}")
 
     def _try(self, program: str, port: int) -> bool:
         ports = self._directory / "ports"
@@ -176,7 +187,7 @@ class NatsServer:
         return True
 
     def note_port(self) -> None:
-        """Write down the port, so that clients find the server there after a restart of the pool."""
+        """Save the port, so that clients find the server there after a restart of the pool."""
         self._directory.mkdir(parents=True, exist_ok=True)
         write_private(self._directory / "port", str(self.port))
 
@@ -195,18 +206,18 @@ class NatsServer:
     def _configuration(self, port: int, ports: Path) -> str:
         return "\n".join(
             (
-                "listen: " + json.dumps(f"127.0.0.1:{port or -1}"),
+                "listen: " + json.dumps(self._listen or f"127.0.0.1:{port or -1}"),
                 f"max_payload: {MESSAGE_BYTES_MAX}",
                 f"max_pending: {PENDING_BYTES_MAX}",
                 'write_deadline: "10s"',
                 f"ports_file_dir: {json.dumps(str(ports))}",
-                f"authorization: {self._accounts.server_text()}",
+                self._text(),
                 "",
             )
         )
 
     def stop(self) -> None:
-        """End the server."""
+        """Stop the server."""
         process, self._process = self._process, None
         if process is None or process.poll() is not None:
             return
@@ -219,7 +230,7 @@ class NatsServer:
 
 
 def _begin_child() -> None:
-    """In the child: no signal is held back, and the kernel ends it with its parent (Linux)."""
+    """In the child: unblock all signals, and let the kernel end it with its parent (Linux)."""
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
     with contextlib.suppress(OSError, AttributeError):
         pr_set_pdeathsig = 1

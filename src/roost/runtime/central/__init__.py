@@ -1,1 +1,1 @@
-"""The central manager's daemon: the collector's table, the matchmaker, the audit trail, defragmentation."""
+"""The central manager's daemon: the collector's table, the negotiator, the audit trail, defragmentation."""

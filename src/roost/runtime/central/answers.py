@@ -1,4 +1,4 @@
-"""What commands ask of the central manager: ads, the last cycle and what it made of a job, users' accounts."""
+"""Answers to requests to the central manager: ads, the last cycle and its result for a job, users' accounts."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _R = TypeVar("_R")
 
 
 def _bounded(function: Callable[[_A], _R], argument: _A) -> _R:
-    """What a function finds that evaluates expressions of users. Raises OverBudget."""
+    """The result of a function that evaluates users' expressions. Raises OverBudget."""
     with Allowance(STEPS_AT_ONCE, STEPS_EACH) as allowance:
         found = function(argument)
     if allowance.exceeded:
@@ -49,7 +49,7 @@ def _bounded(function: Callable[[_A], _R], argument: _A) -> _R:
 
 
 def _shown(asked: central.Ads) -> Callable[[ClassAd], AdData]:
-    """How an ad is shown: some attributes, their values or expressions, or all of it."""
+    """The displayed form of an ad: some attributes, their values or expressions, or all of it."""
     if not asked.projection:
         return ad_data
     if not asked.values:
@@ -63,8 +63,8 @@ def _machine_of(ad: ClassAd) -> str:
     return found if isinstance(found, str) else ""
 
 
-class AnswersDaemon(Protocol):
-    """What answers need of the central manager's daemon."""
+class CentralAnswersDaemon(Protocol):
+    """The interface of the central manager's daemon for answers."""
 
     administrators: frozenset[str]
     lists: Access
@@ -77,13 +77,13 @@ class AnswersDaemon(Protocol):
     audit: CentralAudit
     cell: PoolCell
     deciding: Deciding
-    #: The last cycle, how long it took, and how many there were.
+    #: The last cycle, its duration, and the number of cycles.
     last: Plan | None
     last_s: float
     cycles: int
 
     def ask_for_cycle(self, urgency: Urgency) -> None:
-        """Have a cycle."""
+        """Request a cycle."""
 
 
 class CentralAnswers(RequestAnswers):
@@ -92,7 +92,7 @@ class CentralAnswers(RequestAnswers):
     of = Daemon.CENTRAL
     database_remedy = "see log/central.log; decisions wait until the database is back"
 
-    def __init__(self, daemon: AnswersDaemon) -> None:
+    def __init__(self, daemon: CentralAnswersDaemon) -> None:
         super().__init__(daemon.bus)
         self._daemon = daemon
         self._table = daemon.table
@@ -102,7 +102,7 @@ class CentralAnswers(RequestAnswers):
         return refusal(verb, sender, self._daemon.administrators, self._daemon.lists)
 
     def denied(self, ask: Ask, sender: str, why: str) -> None:
-        """A user may not ask that: have it on record."""
+        """Record that a user was denied a request."""
         self._daemon.audit.command(_words(ask), sender, user=str(ask.args.get("user", "")), refusal=why)
 
     async def answered(self, request: Request[Any], sender: str, reply: str, request_id: str) -> object:
@@ -145,10 +145,10 @@ class CentralAnswers(RequestAnswers):
             case central.Advertise():
                 await daemon.deciding.over()
                 return self._advertised(request, sender)
-        raise AssertionError(f"the central manager has no answer to a request of the table: {request}")
+        raise AssertionError(f"the central manager has no handler for the request {request}")
 
     async def _ads(self, asked: central.Ads, reply: str) -> Answer:
-        """The rows of the ads that are asked for; those that fill an answer are sent. Raises OverBudget."""
+        """The rows of the requested ads; rows that fill an answer are sent. Raises OverBudget."""
         daemon = self._daemon
         rows: list[AdData] = []
         shown = _shown(asked)
@@ -175,7 +175,7 @@ class CentralAnswers(RequestAnswers):
         return Answer(data=rows, text=budget.warning)
 
     def _candidates(self, asked: central.Ads) -> tuple[list[ClassAd], Expr | None]:
-        """Ads, and the constraint that is still to be asked of each; None where they are those for which it is true."""
+        """Candidate ads, and the constraint to evaluate for each; None if it is already known to be true for them."""
         kind, constraint = asked.kind, expression(asked.constraint, "the constraint")
         if asked.names:
             named = (self._table.get(kind, name) for name in asked.names)
@@ -201,7 +201,7 @@ class CentralAnswers(RequestAnswers):
         )
 
     def _why(self, asked: central.ExplainJob) -> JobInCycle | JobInCell | None:
-        """What the last cycle made of a request; None if it was not asked for it."""
+        """The last cycle's result for a request; None if the cycle had no such request."""
         trail = None if self._daemon.last is None else self._daemon.last.trail
         return None if trail is None else trail.about_request(asked.schedd, asked.submitter, asked.autocluster)
 
@@ -221,7 +221,7 @@ class CentralAnswers(RequestAnswers):
         daemon, gone = self._daemon, asked.gone
         ads = [ad_from(data, f"advertise.ads[{at}]") for at, data in enumerate(asked.ads)]
         names = [*(str(ad.get("Name", "?")) for ad in ads), *gone]
-        order = f"advertise {len(ads)} ads, take {len(gone)} back"
+        order = f"publish {len(ads)} ads, withdraw {len(gone)}"
         now, table, administrators = daemon.clock.now(), self._table, daemon.administrators
         try:
             removed = advertised.withdraw(table, gone, kind=asked.kind, user=sender, administrators=administrators)
@@ -237,7 +237,9 @@ class CentralAnswers(RequestAnswers):
 
 
 def _words(ask: Ask) -> str:
-    """A request in the words of the record, which are the command's: ``userprio set-factor user=ann@x value=5``."""
+    """A request in the words of the audit record, which are the command's: ``userprio set-factor user=ann@x
+    value=5``.
+    """
     args = dict(ask.args)
     what = f"userprio {args.pop('action', '?')}" if ask.what == "userprio-set" else ask.what
     return " ".join([what, *(f"{name}={value}" for name, value in sorted(args.items()))])

@@ -1,4 +1,4 @@
-"""The central manager's part in the audit trail: what it decides itself, and the keeper of everybody's records."""
+"""The central manager's part in the audit trail: its own decisions, and the storage of all daemons' records."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class AuditDaemon(Protocol):
-    """What the trail needs of the central manager's daemon."""
+    """The interface of the central manager's daemon for the trail."""
 
     context: RoleContext
     clock: Clock
@@ -36,7 +36,7 @@ class AuditDaemon(Protocol):
     subjects: Subjects
 
     def spawn(self, work: Coroutine[Any, Any, None], name: str | None = None) -> asyncio.Task[None]:
-        """Do something beside."""
+        """Start a background task."""
 
 
 class CentralAudit:
@@ -58,14 +58,14 @@ class CentralAudit:
         self.configuration = ""
 
     def start(self) -> None:
-        """Begin to keep records."""
+        """Begin to store records."""
         self._sender.load()
         self._note(None, self._config)
         must_go_on(self._daemon.spawn(self.keeper.keep_all(), "keeping of the audit trail"))
         must_go_on(self._daemon.spawn(self._sender.send_all(), "sending of decisions"))
 
     def reconfigure(self, config: Config) -> None:
-        """Keep by another configuration from now on, but in the same database."""
+        """Use another configuration from now on, but the same database."""
         try:
             self.keeper.settings = audit_settings(config, self._daemon.context.home)
         except ConfigError as error:
@@ -74,7 +74,7 @@ class CentralAudit:
         self._config = config
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the database."""
         self.keeper.close()
 
     def _note(self, before: Config | None, after: Config) -> None:
@@ -83,7 +83,7 @@ class CentralAudit:
         self.record([record])
 
     def record(self, records: Iterable[AuditRecord]) -> None:
-        """Have decisions on record."""
+        """Record decisions."""
         found = [audit_data(each) for each in records]
         if found:
             self._sender.add(found)

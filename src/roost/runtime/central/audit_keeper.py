@@ -1,8 +1,8 @@
-"""The keeper of the pool's audit trail, within the central manager's daemon: between the bus and the audit database.
+"""The storage of the pool's audit trail, in the central manager's daemon: between the bus and the audit database.
 
-A thread writes, and waits for a database that is away: until then records wait here, up to a limit, and those of other
-daemons wait there, since a record is acknowledged only once it is kept. Matchmaking waits for nothing. The central
-manager's own records go the same way as all others, through a file of the state directory.
+A thread writes, and waits for an unavailable database. Meanwhile records wait here, up to a limit, and other daemons
+keep theirs, since a record is acknowledged only once it is stored. Matchmaking does not wait. The central manager's own
+records take the same way as all others, through a file of the state directory.
 """
 
 from __future__ import annotations
@@ -29,24 +29,24 @@ from roost.wire.requests.central import AuditPage, AuditTrail
 
 _log = logging.getLogger("roost.audit")
 
-#: Records that wait for the database; more are left with those who sent them.
+#: Maximum number of records that wait for the database; further ones stay with their senders.
 PENDING_MAX: Final = 20_000
-#: How often what is old is forgotten, s.
+#: Interval at which old records are deleted, s.
 FORGET_EVERY_S: Final = 600.0
-#: Searches at the same time; further ones wait.
+#: Maximum number of concurrent searches; further ones wait.
 SEARCHES: Final = 2
 _PAUSE_MAX_S: Final = 30.0
 
-#: Says that records are kept: ``role name`` of a daemon to the serial up to which.
+#: Confirms stored records: ``role name`` of a daemon to the serial of its last one.
 Tell = Callable[[dict[str, int]], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditSettings:
-    """Where the trail is kept, and how long."""
+    """Where the trail is stored, and for how long."""
 
     url: str
-    #: The file that says which database was used last; None to write none.
+    #: The file that says which database was used last; None for no file.
     known: Path | None = None
     #: AUDIT_MAX_AGE, s.
     age_max_s: float
@@ -55,7 +55,7 @@ class AuditSettings:
 
 
 def audit_settings(config: Config, home: Home) -> AuditSettings:
-    """As configured. Raises ConfigError."""
+    """The settings as configured. Raises ConfigError."""
     queue = config.get("DATABASE_URL", subsys="SCHEDD") or ""
     shared = queue if queue and not queue.startswith("sqlite") else ""
     beside = home.database.with_name("audit.sqlite")
@@ -68,34 +68,34 @@ def audit_settings(config: Config, home: Home) -> AuditSettings:
 
 
 class AuditKeeper:
-    """Keeps records and answers questions about them."""
+    """Stores records and answers requests for them."""
 
     def __init__(
         self, settings: AuditSettings, tell: Tell, clock: Clock, note: Callable[[str], None] = lambda problem: None
     ) -> None:
-        """`note` hears what keeps records from being kept, and "" when nothing does any more."""
+        """`note` is called with the reason when records cannot be stored, and with "" when they can again."""
         self.settings = settings
         self._clock = clock
         self._tell = tell
         self._note = note
         self._store: AuditStore | None = None
-        #: ``role name`` of who sent it, its records in the form of the wire, the serial of the last.
+        #: ``role name`` of the sender, its records in wire form, the serial of the last.
         self._pending: list[tuple[str, list[dict[str, Any]], int]] = []
         self._count = 0
         self._wake = asyncio.Event()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="audit")
-        #: Searches may take long, and records are kept meanwhile.
+        #: Searches may take long, and records are stored meanwhile.
         self._searches = ThreadPoolExecutor(SEARCHES, thread_name_prefix="audit-search")
         self._opening = threading.Lock()
         self.problem = ""
 
     def take(self, message: Audit, name: str) -> None:
-        """Records of the daemon of that name. Where too many wait already they are left where they are."""
+        """Accept records of the daemon with that name. If too many are waiting, they stay with their sender."""
         sender = f"{message.role} {name}"
         if self._count + len(message.records) > PENDING_MAX:
             return
         if any(each[0] == sender and each[2] >= message.serial for each in self._pending):
-            # Said again while the database is slow.
+            # Repeated while the database is slow.
             return
         found = []
         for data in message.records:
@@ -108,7 +108,7 @@ class AuditKeeper:
         self._wake.set()
 
     async def keep_all(self) -> None:
-        """Write what comes, for ever."""
+        """Write records as they arrive, forever."""
         loop = asyncio.get_running_loop()
         pause_s, forget_at = 0.2, 0.0
         while True:
@@ -125,7 +125,7 @@ class AuditKeeper:
                     await loop.run_in_executor(self._thread, self._forget)
             except StoreError as error:
                 if isinstance(error, Damaged):
-                    # It is opened again once it has been put right.
+                    # It is opened again once the problem has been fixed.
                     await loop.run_in_executor(self._thread, self._let_go)
                 self._failed(str(error), pause_s)
                 await asyncio.sleep(pause_s)
@@ -140,7 +140,7 @@ class AuditKeeper:
 
     def _failed(self, problem: str, pause_s: float) -> None:
         if problem != self.problem:
-            _log.error("%s; %d records wait, trying again in %.1f s", problem, self._count, pause_s)
+            _log.error("%s; %d records are waiting; trying again in %.1f s", problem, self._count, pause_s)
         self._tell_problem(problem)
 
     def _tell_problem(self, problem: str) -> None:
@@ -172,11 +172,11 @@ class AuditKeeper:
             pass
 
     async def query(self, asked: AuditTrail) -> AuditPage:
-        """Records that are asked for. Raises StoreError."""
+        """The requested records. Raises StoreError."""
         return await asyncio.get_running_loop().run_in_executor(self._searches, lambda: self._opened().query(asked))
 
     def close(self) -> None:
-        """Write nothing more; what waits is in the files of those who sent it."""
+        """Stop writing; waiting records are in the files of their senders."""
         self._searches.shutdown(wait=True, cancel_futures=True)
         self._thread.shutdown(wait=True, cancel_futures=True)
         if self._store is not None:

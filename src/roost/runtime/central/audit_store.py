@@ -1,7 +1,7 @@
-"""The audit trail in a SQL database: decisions of all daemons of a pool, queried, and forgotten when they are old.
+"""The audit trail in a SQL database: decisions of all daemons of a pool, with queries, and deletion of old records.
 
-It is a database of its own, or shares one with the queue in PostgreSQL. A record that is known is replaced by its newer
-form, so that there are no duplicates; `until` says which of several is newer.
+It has its own database, or shares one with the queue in PostgreSQL. A known record is replaced by its newer form, so
+that there are no duplicates; `until` says which form is newer.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ META: Final = Table(
 AUDIT: Final = Table(
     "audit",
     _METADATA,
-    #: SQLite numbers rows only in columns of this type.
+    #: SQLite assigns row numbers only in columns of this type.
     Column("seq", BigInteger().with_variant(Integer, "sqlite"), primary_key=True),
     Column("id", Text, nullable=False, unique=True),
     Column("origin", Text, nullable=False),
@@ -70,13 +70,13 @@ def _first(connection: Connection) -> None:
     _METADATA.create_all(connection)
 
 
-#: What brings a database of version n to n + 1; its length is the present version.
+#: Migrations from version n to n + 1; their number is the current version.
 MIGRATIONS: Final[tuple[Callable[[Connection], None], ...]] = (_first,)
 SCHEMA: Final = Schema(meta=META, migrations=MIGRATIONS, first={}, lock=7262, writer="central manager")
 
-#: Bytes of one answer; the rest is asked for with the number of the last row.
+#: Maximum size of one answer, bytes; the rest is requested with the number of the last row.
 PAGE_BYTES: Final = 400_000
-#: Rows that are forgotten at once.
+#: Maximum number of rows deleted at once.
 FORGET_AT_ONCE: Final = 5_000
 
 _COLUMNS: Final = ("at", "until", "kind", "actor", "user", "loser", "machine", "slot", "job", "knob", "configuration",
@@ -94,15 +94,15 @@ class AuditStore:
 
     @classmethod
     def open(cls, url: str, known: Path | None = None) -> AuditStore:
-        """Open a database, make it if there is none; `known` as there. Raises StoreError."""
+        """Open a database, and create it if it does not exist; `known` as there. Raises StoreError."""
         return cls(Database.open(url, SCHEMA, known))
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the database."""
         self.database.close()
 
     def keep(self, records: Sequence[tuple[str, dict[str, Any]]]) -> None:
-        """Keep records: who made it, and the record in the form of the wire. All or nothing. Raises StoreError."""
+        """Store records: sender, and the record in wire form. All or none. Raises StoreError."""
         rows = {row["id"]: row for row in (_row(origin, data) for origin, data in records)}
         with self.database.changing() as connection:
             names = sorted(rows)
@@ -118,9 +118,10 @@ class AuditStore:
                 connection.execute(insert(AUDIT), fresh)
 
     def forget(self, *, before: float, most: int) -> int:
-        """Forget what ended before an instant, and the oldest beyond a number; how many. Raises StoreError.
+        """Delete records that ended before an instant, and the oldest beyond a number; return how many. Raises
+        StoreError.
 
-        No more than FORGET_AT_ONCE for either reason: who wants the rest gone asks again.
+        At most FORGET_AT_ONCE for either reason: call it again for the rest.
         """
         with self.database.changing() as connection:
             old = select(AUDIT.c.seq).where(AUDIT.c.until < before).limit(FORGET_AT_ONCE)
@@ -132,7 +133,7 @@ class AuditStore:
             return int(gone)
 
     def query(self, wanted: AuditTrail) -> AuditPage:
-        """Records, the newest first, or after a number in their order. Raises StoreError."""
+        """Records, newest first, or after a number in their order. Raises StoreError."""
         found: list[AuditRecord] = []
         last, size, looked_at = wanted.after or 0, 0, 0
         with self.database.reading() as connection:
@@ -147,11 +148,11 @@ class AuditStore:
                     return AuditPage(records=found, last=last, more=True)
                 found.append(record)
                 last = row.seq
-        # What was not looked at is the next page's.
+        # Rows that were not examined are on the next page.
         return AuditPage(records=found, last=last, more=looked_at >= LOOKED_AT_MAX)
 
 
-#: Rows that are read at once, and that one question looks at.
+#: Numbers of rows that are read at once, and that one request examines.
 _READ_AT_ONCE: Final = 500
 LOOKED_AT_MAX: Final = 200_000
 
@@ -188,7 +189,7 @@ def _asked(wanted: AuditTrail) -> Select[Any]:
         names = [or_(each == wanted.user, each.startswith(f"{wanted.user}@", autoescape=True))
                  for each in (c.actor, c.user, c.loser)]  # fmt: skip
         query = query.where(or_(*names))
-    # What is counted together has names among its samples; `_is_about` looks closer.
+    # Records that count several decisions have names among their samples; `_is_about` checks these.
     for column, value in ((c.job, wanted.job), (c.slot, wanted.machine)):
         if value:
             head = value.partition(".")[0] if column is c.job else value
@@ -218,7 +219,7 @@ def _names_job(record: AuditRecord, wanted: str) -> bool:
 
 
 def _covers(name: str, wanted: str) -> bool:
-    """Whether ``12.3`` or ``12.0-99`` has to do with a job or cluster."""
+    """Whether ``12.3`` or ``12.0-99`` refers to a job or cluster."""
     cluster, dot, procs = name.partition(".")
     wanted_cluster, wanted_dot, proc = wanted.partition(".")
     if not dot or cluster != wanted_cluster:

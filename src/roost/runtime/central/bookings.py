@@ -1,10 +1,9 @@
-"""What queues want, and what they have been given and not been heard of since.
+"""The demands of queues, and the matches sent to them and not confirmed yet.
 
-A slot that was given away is not given again until its machine offers another claim, or until MATCH_TIMEOUT has passed.
-What a queue was given and has not been seen to act upon is not given to it again.
-A queue that does not say that it heard is asked whether it is there, and is given nothing until it speaks. Where
-machines are told of matches, a slot must not wait for a queue that is away: one that has been quiet is asked before it
-is given anything.
+An assigned slot is not assigned again until its machine offers another claim, or until MATCH_TIMEOUT has passed. A
+match that a queue has not been seen to act upon is not given to it again. A queue that does not confirm a message is
+asked whether it is alive, and gets nothing until it responds. If machines are notified of matches, a slot must not wait
+for a queue that is away: a queue that has been silent is asked before it gets anything.
 """
 
 from __future__ import annotations
@@ -22,49 +21,49 @@ from roost.negotiator.timing import Urgency
 from roost.wire import messages as m
 from roost.wire.ads import ad_from
 
-#: How long a slot that was given away is kept for who got it, s.
+#: How long an assigned slot is reserved, s.
 PROMISE_S: Final = 120.0
-#: How long ago a queue may have spoken that is taken to be there, where machines are told of matches, s.
+#: How long ago a queue must have sent a message to be considered alive, if machines are notified of matches, s.
 LATELY_S: Final = 1.0
-#: How long a queue may take to say that it has heard what it was given, s; then the message is taken for lost.
+#: How long a queue may take to confirm a message with matches, s; after that it is considered lost.
 HEARD_S: Final = 15.0
 
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """What follows from a queue's demand."""
+    """The consequences of a queue's demand."""
 
-    #: The queue is new, or has started again: it has not been told anything yet.
+    #: The queue is new, or has restarted: it has not been sent anything yet.
     begins: bool
-    #: How soon it wants to be served; None for no wish.
+    #: How soon it wants a cycle; None if it does not.
     urgency: Urgency | None
 
 
 @dataclass(slots=True)
 class _Queue:
-    """What is known of one queue."""
+    """The state of one queue."""
 
-    #: (submitter, autocluster) to matches given and not seen to be acted upon: serial, when, names of slots.
+    #: (submitter, autocluster) to matches sent and not seen to be acted upon: serial, time, names of slots.
     given: dict[tuple[str, int], list[tuple[int, float, tuple[str, ...]]]] = field(default_factory=dict)
     #: Autocluster to the ad of one of its jobs.
     ads: dict[int, ClassAd] = field(default_factory=dict)
     demand: m.Demand | None = None
     serial: int = 0
-    #: What it was told last of requests that got nothing.
+    #: The last message about requests that got nothing.
     rejected: dict[str, str] = field(default_factory=dict)
-    #: When it spoke last, epoch s.
+    #: Time of its last message, epoch s.
     spoke_at: float = -math.inf
-    #: It did not say in time that it heard what it was given, or is asked beforehand: until it speaks it may be away.
+    #: It did not confirm a message in time, or is asked beforehand: it may be away until it responds.
     is_silent: bool = False
-    #: It has answered the question whether it is there, and there was no cycle since.
+    #: It has responded that it is alive, and there was no cycle since.
     is_there: bool = False
 
     def pending(self, submitter: str, autocluster: int) -> int:
-        """Jobs of an autocluster that a slot is on its way to."""
+        """Number of jobs of an autocluster to which a slot has been assigned."""
         return len(self.given.get((submitter, autocluster), ()))
 
     def idle(self) -> dict[tuple[str, int], int]:
-        """(submitter, autocluster) to jobs that no slot is on its way to."""
+        """(submitter, autocluster) to the number of jobs without an assigned slot."""
         if self.demand is None:
             return {}
         return {
@@ -74,7 +73,7 @@ class _Queue:
         }
 
     def wants(self, demand: m.Demand) -> None:
-        """Take a new demand; ads that it does not repeat are those of before. Raises WireError."""
+        """Take a new demand; ads that it does not repeat are unchanged. Raises WireError."""
         requests = [each for wanted in demand.submitters.values() for each in wanted]
         fresh = {each.autocluster: ad_from(each.ad) for each in requests if each.ad}
         present = {each.autocluster for each in requests}
@@ -83,7 +82,7 @@ class _Queue:
         self._keep(lambda each: each[0] > demand.heard)
 
     def lost(self, before: float) -> list[str]:
-        """What was given before then and not heard of since did not arrive; the slots."""
+        """Consider matches sent before that time and not confirmed since as lost; return the slots."""
         slots = [slot for given in self.given.values() for _, at, some in given if at < before for slot in some]
         if slots:
             self._keep(lambda each: each[1] >= before)
@@ -99,35 +98,35 @@ class _Queue:
 
 
 def _has_claim(slot: Kept | None, claim_id: str) -> bool:
-    """Whether a slot has said that it has a claim, or offers it, and nothing else since."""
+    """Whether a slot's last report says that it holds, or offers, a claim."""
     return slot is not None and claim_id in (public_of(slot.claim_id), slot.ad.get("PublicClaimId"))
 
 
 class Bookings:
-    """The queues' wishes, and the slots that are on their way to them."""
+    """The queues' demands, and the slots that have been assigned to them."""
 
     def __init__(self) -> None:
         self._queues: dict[str, _Queue] = {}
-        #: Name of a slot to the claim that was given away, and when (epoch s).
+        #: Name of a slot to its assigned claim, and the time (epoch s).
         self.promised: dict[str, tuple[str, float]] = {}
-        #: And what that costs whom until the slot says so itself.
+        #: The charge for it until the slot reports it itself.
         self._pledges: dict[str, Pledge] = {}
-        #: And to which queue.
+        #: The queue to which it was assigned.
         self._takers: dict[str, str] = {}
-        #: Slot to its claim that its queue says is over, by the public part of its id.
+        #: Slot to its claim that its queue reported as over, by the public part of its id.
         self._left: dict[str, str] = {}
 
     # -- what is heard -------------------------------------------------------------------------------
 
     def wanted(self, demand: m.Demand, schedd: str, now: float) -> Heard:
-        """A queue says what it wants, at `now` (epoch s). Raises WireError."""
+        """Take a queue's demand, at `now` (epoch s). Raises WireError."""
         queue = self._queues.setdefault(schedd, _Queue())
-        # One that may have been away could have nothing.
+        # A queue that may have been away could not get anything.
         before = {} if queue.is_silent else queue.idle()
         queue.spoke_at, queue.is_there = now, queue.is_silent
         begins = queue.demand is None or demand.serial <= queue.demand.serial
         if begins:
-            # What an earlier run of it was given is forgotten, also if that run had heard of it.
+            # What an earlier process of it was sent is forgotten, even if that process had received it.
             self._take_back(queue, math.inf)
             for name in [name for name, taker in self._takers.items() if taker == schedd]:
                 self.promised.pop(name, None)
@@ -142,15 +141,15 @@ class Bookings:
         return Heard(begins, Urgency.CHANGED if idle else None)
 
     def offered(self, slot: str, claim_id: str) -> None:
-        """A slot says which claim may be given away; one that was given is none of them."""
+        """Note the claim that a slot offers; an assigned claim does not count."""
         promised = self.promised.get(slot)
         if promised is not None and promised[0] != claim_id:
             del self.promised[slot]
 
     def awaits_slots(self, kept: Callable[[str], Kept | None]) -> bool:
-        """Whether slots whose claims are over have still to say so; `kept`: what a slot said last.
+        """Whether slots whose claims are over have still to report that; `kept`: the last report of a slot.
 
-        One that was given to another job does not become free.
+        A slot that was assigned to another job does not become free.
         """
         self._left = {
             slot: claim_id
@@ -164,7 +163,7 @@ class Bookings:
         return promised is not None and public_of(promised[0]) != instead_of
 
     def await_no_slots(self) -> None:
-        """A slot that has not said it by now may never do so."""
+        """Stop waiting: a slot that has not reported by now may never do so."""
         self._left.clear()
 
     def gone(self, slot: str) -> None:
@@ -172,16 +171,16 @@ class Bookings:
         self.promised.pop(slot, None)
 
     def all_lost(self) -> None:
-        """Whatever was given lately may not have arrived."""
+        """Note that recent matches may not have arrived."""
         for queue in self._queues.values():
             self._take_back(queue, math.inf)
 
     # -- what is given -------------------------------------------------------------------------------
 
     def questions(self, now: float, *, surely: bool = False) -> dict[str, m.Matched]:
-        """Silent queue to a message without a match, to which it says what it wants if it is there.
+        """Silent queues to a message without a match, to which they answer with a demand if they are alive.
 
-        `surely`: queues that wait for slots and have not spoken lately may be away, too.
+        `surely`: queues that wait for slots and have been silent lately may be away, too.
         """
         found = {}
         for schedd, queue in self._queues.items():
@@ -195,16 +194,16 @@ class Bookings:
         return found
 
     def tidy(self, now: float) -> None:
-        """Take back promises that were not heard to be claimed."""
+        """Take back matches that no claim has followed."""
         for queue in self._queues.values():
-            # Slots that it is given while it is away would each be kept for it for so long.
+            # Otherwise, slots assigned to it while it is away would each be reserved for that time.
             queue.is_silent = self._take_back(queue, now - HEARD_S) or queue.is_silent
         self.promised = {name: each for name, each in self.promised.items() if now - each[1] <= PROMISE_S}
         self._pledges = {name: each for name, each in self._pledges.items() if name in self.promised}
         self._takers = {name: each for name, each in self._takers.items() if name in self.promised}
 
     def _take_back(self, queue: _Queue, before: float) -> bool:
-        """Whether anything was given before then and not heard of since."""
+        """Whether anything was sent before that time and not confirmed since."""
         lost = queue.lost(before)
         for slot in lost:
             self.promised.pop(slot, None)
@@ -212,11 +211,11 @@ class Bookings:
 
     @property
     def pledges(self) -> tuple[Pledge, ...]:
-        """What slots that are on their way cost."""
+        """The charges for assigned slots."""
         return tuple(self._pledges.values())
 
     def requests(self) -> list[tuple[str, str, m.Demand, tuple[Request, ...]]]:
-        """Queue, submitter, the queue's demand, and what is still to be matched of it."""
+        """Queue, submitter, the queue's demand, and the unmatched part of it."""
         found = []
         for schedd, queue in sorted(self._queues.items()):
             if queue.demand is None or queue.is_silent:
@@ -237,14 +236,14 @@ class Bookings:
         return found
 
     def room(self, schedd: str) -> int | None:
-        """How many more slots a queue may be given; None for no limit."""
+        """How many more slots a queue may get; None for no limit."""
         queue = self._queues[schedd]
         if queue.demand is None or queue.demand.places is None:
             return None
         return max(0, queue.demand.places - sum(len(each) for each in queue.given.values()))
 
     def promise(self, match: Match, now: float) -> None:
-        """A slot is about to be given away, or several to a parallel job."""
+        """Note that a slot is about to be assigned, or several to a parallel job."""
         for each in match.slots:
             self.promised[each.slot] = (each.claim_id, now)
             self._takers[each.slot] = match.schedd
@@ -252,13 +251,13 @@ class Bookings:
                 self._pledges[each.slot] = each.pledge
 
     def held(self, schedd: str, slot: str, claim_id: str, task: ClassAd, now: float) -> None:
-        """A queue says that it is asking for a slot that an earlier central manager gave it."""
+        """Note a queue's report that it is requesting a slot that an earlier central manager assigned to it."""
         self.promised[slot] = (claim_id, now)
         self._takers[slot] = schedd
         self._pledges[slot] = Pledge(submitter="", weight=0.0, task=task)
 
     def given(self, schedd: str, matches: list[m.Match], rejected: dict[str, str], now: float) -> m.Matched | None:
-        """The message that gives a queue its slots and tells what got none; None if it says nothing new."""
+        """The message with a queue's matches and refusals; None if there is nothing new."""
         queue = self._queues[schedd]
         if not matches and rejected == queue.rejected:
             return None

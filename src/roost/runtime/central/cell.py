@@ -1,8 +1,8 @@
-"""The Grid Engine cell in the central manager: fetched from the queue that keeps it, and the cycles that run by it.
+"""The Grid Engine cell in the central manager: fetched from the queue that stores it, and the cycles that use it.
 
-Queues say in their demands which revision of a cell they keep. As soon as one has a cell, the pool runs by it: nothing
-starts until its text is here, and whenever it changes, nothing starts until the new text is. If several queues keep a
-cell, that of the first by name counts.
+Queues report in their demands which revision of a cell they store. As soon as one has a cell, the pool uses it: nothing
+starts until its text has arrived, and after a change nothing starts until the new text has. If several queues have a
+cell, that of the first by name is used.
 """
 
 from __future__ import annotations
@@ -44,6 +44,7 @@ from roost.wire.requests.cell import (
     KeepReservation,
     KeptReservation,
     ReadCell,
+    ReportLoads,
     Reservations,
     Usage,
     UsageRow,
@@ -52,7 +53,7 @@ from roost.wire.requests.central import (
     CellHost,
     CellPriority,
     HostOffer,
-    QueueInstance,
+    InstanceStatus,
     ReservationState,
     Reserve,
     Reserved,
@@ -67,7 +68,7 @@ if TYPE_CHECKING:
     from roost.gridengine.cell import Cell
     from roost.gridengine.pool.active_cell import ActiveCell
     from roost.gridengine.pool.suspensions import Suspensions
-    from roost.gridengine.pool.view import Offer
+    from roost.gridengine.pool.view import AvailableResource
     from roost.negotiator.timing import CycleTimer
     from roost.runtime.bus.client import Bus
     from roost.runtime.central.bookings import Bookings
@@ -78,34 +79,34 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("roost.cell")
 
-#: Type of the ads that say when daemons of machines started.
+#: Type of the ads with start times of machines' daemons.
 MASTER: Final = "DaemonMaster"
-#: Time until a cell that could not be fetched is asked for again, s.
+#: Delay before a cell that could not be fetched is requested again, s.
 AGAIN_S: Final = 2.0
-#: How long a machine may take to show which load sensors it was told of, s.
+#: How long a machine may take to advertise the load sensors it was sent, s.
 TOLD_S: Final = 5.0
-#: How long a question waits for a cell that is on its way, s, and how often it looks.
+#: How long a request waits for a cell that is being fetched, s, and how often it checks.
 COMES_S: Final = 5.0
 _LOOK_S: Final = 0.02
-#: Number of a reservation that its queue has not kept yet.
+#: Number of a reservation that its queue has not stored yet.
 _PROVISIONAL: Final = -1
-#: Shortest time between two questions for what users have used, s.
+#: Minimum interval between two requests for the users' usage, s.
 USAGE_GAP_S: Final = 1.0
 
 
 class _Held(NamedTuple):
-    """What a job has of a machine that is not heard of."""
+    """A job's resources on a machine that is not reporting."""
 
-    #: The queue that said so; "" for what the machine had said.
+    #: The queue that reported it; "" if the machine had.
     queue: str
     node: str
     task: ClassAd
-    #: When that was said, epoch s.
+    #: Time of that report, epoch s.
     at: float
 
 
 class CellDaemon(Protocol):
-    """What the cell needs of the central manager's daemon."""
+    """The interface of the central manager's daemon for the cell."""
 
     context: RoleContext
     clock: Clock
@@ -119,55 +120,55 @@ class CellDaemon(Protocol):
     administrators: frozenset[str]
 
     def ask_for_cycle(self, urgency: Urgency) -> None:
-        """Have a cycle."""
+        """Request a cycle."""
 
     def snapshot(self) -> Snapshot:
-        """The pool as it is now."""
+        """The current state of the pool."""
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> object:
-        """Do something beside."""
+        """Start a background task."""
 
 
 class PoolCell:
-    """The cell of the pool, as far as the central manager has it."""
+    """The central manager's copy of the pool's cell."""
 
     def __init__(self, daemon: CellDaemon) -> None:
         self._daemon = daemon
-        #: Queue to the revision of its cell, and to the digest of the states that instances of it were given.
+        #: Queue to the revision of its cell, and to the digest of the states that its instances were given.
         self._kept: dict[str, tuple[int, str]] = {}
         self._found: ActiveCell | None = None
         self._from = ""
         #: Queue to the instances that are in the error state, each with the reason.
         self._errors: dict[str, dict[str, str]] = {}
-        #: Queue to the number of what users have used as it said last; that of the queue whose cell is here, as it was
-        #: asked for last.
-        self._usage_told: dict[str, int] = {}
+        #: Queue to its last reported usage number; and that of the queue whose cell is used, as of the last request.
+        self._usage_serials: dict[str, int] = {}
         self._usage_here = 0
         self._usage_asked = False
         self._fetching = False
-        #: Queues that have not said yet what their jobs have of the cell.
+        self._reports = False
+        #: Queues that have not yet reported what their jobs use of the cell.
         self._unasked: set[str] = set()
-        #: What jobs have of machines that have not been heard of.
+        #: Jobs' resources on machines that are not reporting.
         self._held: list[_Held] = []
         self._suspensions: Suspensions | None = None
-        #: One reservation is made after the other.
+        #: Reservations are made one after another.
         self._reserving = asyncio.Lock()
-        #: The load sensors of each machine by the present cell, and which of them machines were told, and when.
+        #: The load sensors of each machine in the current cell, which of them machines were sent, and when.
         self._sensors_of: Cell | None = None
         self._hosts: Any = None
         self._sensors: dict[str, str] = {}
-        self._told_sensors: dict[str, tuple[str, float]] = {}
-        #: What of the configuration has no effect in a pool with a cell, in a sentence; "" for nothing.
+        self._sent_sensors: dict[str, tuple[str, float]] = {}
+        #: Configuration that has no effect in a pool with a cell, in a sentence; "" for none.
         self._warning = ""
         self._warned = ""
 
     def configure(self, config: Config) -> None:
-        """Take another configuration."""
+        """Use another configuration."""
         self._warning = warning(config)
         self._warn()
 
     def _warn(self) -> None:
-        """Say what has no effect, once, as long as the pool runs by a cell."""
+        """Log what has no effect, once per time that the pool uses a cell."""
         text = self._warning if self.governs else ""
         if text != self._warned:
             self._warned = text
@@ -177,12 +178,12 @@ class PoolCell:
 
     @property
     def governs(self) -> bool:
-        """Whether the pool runs by a cell, which may not be here yet."""
+        """Whether the pool uses a cell, which may not have arrived yet."""
         return bool(self._kept)
 
     @property
     def active(self) -> ActiveCell | None:
-        """The cell in its present revision; None while it is not here."""
+        """The cell in its current revision; None until it has arrived."""
         if not self._kept or self._found is None or self._unasked:
             return None
         if not self._is_current:
@@ -214,7 +215,7 @@ class PoolCell:
 
     @property
     def significant(self) -> tuple[str, ...]:
-        """Attributes that queues tell the jobs of a cell apart by."""
+        """Attributes by which queues distinguish the jobs of a cell."""
         if not self.governs:
             return ()
         from roost.gridengine.pool.requests import SIGNIFICANT
@@ -223,7 +224,7 @@ class PoolCell:
 
     @property
     def suspensions(self) -> Suspensions:
-        """What machines were told of suspensions."""
+        """The suspensions that machines were sent."""
         if self._suspensions is None:
             from roost.gridengine.pool.suspensions import Suspensions
 
@@ -231,13 +232,13 @@ class PoolCell:
         return self._suspensions
 
     def heard_slot(self, ad: ClassAd) -> None:
-        """A slot says what it is like."""
+        """Note a slot's ad."""
         if SUSPENDERS in ad:
             self.suspensions.any = True
         self._configure(ad)
 
     def _configure(self, ad: ClassAd) -> None:
-        """Tell a machine which load sensors it has, unless its slot shows that it knows, or was just told."""
+        """Send a machine its load sensors, unless its slot shows that it knows them, or they were just sent."""
         active, machine = self.active, str(ad.get("Machine", ""))
         if active is None or not machine:
             return
@@ -250,28 +251,28 @@ class PoolCell:
         if wanted is None:
             wanted = self._sensors[machine] = sensors_of(active.cell, self._hosts, machine)
         if wanted == (ad.get(LOAD_SENSORS) or ""):
-            self._told_sensors.pop(machine, None)
+            self._sent_sensors.pop(machine, None)
             return
         now, daemon = self._daemon.clock.now(), self._daemon
-        before = self._told_sensors.get(machine)
+        before = self._sent_sensors.get(machine)
         if before is not None and before[0] == wanted and now - before[1] < TOLD_S:
             return
-        self._told_sensors[machine] = wanted, now
+        self._sent_sensors[machine] = wanted, now
         node = daemon.table.senders.get(daemon.table.spelled(SLOT, str(ad.get("Name", ""))))
         if node is not None:
             subject = daemon.subjects.matched(node, daemon.context.name)
             daemon.spawn(daemon.bus.send(subject, HostConfigured(load_sensors=wanted)))
 
     def suspends(self) -> bool:
-        """Whether jobs may have to be suspended, or to go on, though no job waits."""
+        """Whether jobs may have to be suspended or resumed even if no job is waiting."""
         active = self.active
         return active is not None and (active.suspends or (self._suspensions is not None and self._suspensions.any))
 
     def heard(self, queue: str, revision: int, states: str, *, begins: bool) -> bool:
-        """A queue says which revision of a cell it keeps, and the digest of the states that instances were given;
-        whether the pool runs by another cell now.
+        """Note which revision of a cell a queue stores, and the digest of the states of instances; return whether the
+        pool uses another cell now.
 
-        `begins`: it is the first word of the queue since one of the two daemons has started.
+        `begins`: it is the first message of the queue since one of the two daemons has started.
         """
         if begins:
             self._unasked.add(queue)
@@ -287,17 +288,17 @@ class PoolCell:
             return False
         if len(self._kept) > 1:
             _log.error(
-                "several queues keep a cell: %s; that of %s counts", ", ".join(sorted(self._kept)), min(self._kept)
+                "several queues have a cell: %s; using the one of %s", ", ".join(sorted(self._kept)), min(self._kept)
             )
         return True
 
     def heard_errors(self, queue: str, errors: dict[str, str]) -> None:
-        """A queue says which instances are in the error state."""
+        """Note a queue's instances in the error state."""
         self._errors[queue] = errors
 
     def heard_usage(self, queue: str, serial: int) -> None:
-        """A queue says which number what users have used has now."""
-        self._usage_told[queue] = serial
+        """Note a queue's current usage number."""
+        self._usage_serials[queue] = serial
         found = self._found
         is_needed = queue == self._from and found is not None and found.needs_usage
         if is_needed and serial != self._usage_here and not self._usage_asked:
@@ -305,16 +306,16 @@ class PoolCell:
             self._daemon.spawn(self._renew_usage())
 
     async def _renew_usage(self) -> None:
-        """Ask for what users have used until there is nothing new."""
+        """Request the users' usage until there is nothing new."""
         try:
             while (found := self._found) is not None and found.needs_usage:
-                queue, serial = self._from, self._usage_told.get(self._from, 0)
+                queue, serial = self._from, self._usage_serials.get(self._from, 0)
                 if serial == self._usage_here:
                     return
                 try:
                     usage = await self._usage_of(queue)
                 except (BusError, WireError, ValueError) as error:
-                    _log.warning("%s does not say what users have used: %s; what it said before counts", queue, error)
+                    _log.warning("cannot get the users' usage from %s: %s; using its previous report", queue, error)
                 else:
                     self._daemon.deciding.change(partial(self._take_usage, queue, usage))
                     self._usage_here = serial
@@ -335,12 +336,12 @@ class PoolCell:
 
     @property
     def _first(self) -> tuple[str, int] | None:
-        """The queue whose cell counts, and its revision."""
+        """The queue whose cell is used, and its revision."""
         queue = min(self._kept, default=None)
         return None if queue is None else (queue, self._kept[queue][0])
 
     def _look(self) -> None:
-        """Ask for what is not here."""
+        """Request what is missing."""
         if self.governs and self.active is None and not self._fetching:
             self._fetching = True
             self._daemon.spawn(self._fetch())
@@ -353,7 +354,9 @@ class PoolCell:
                     try:
                         await self._fetch_from(queue)
                     except (BusError, WireError, ValueError) as error:
-                        _log.warning("the cell of %s cannot be fetched: %s; no job starts until then", queue, error)
+                        _log.warning(
+                            "cannot fetch the cell of %s: %s; no job starts until it can be fetched", queue, error
+                        )
                         await asyncio.sleep(AGAIN_S)
                 for queue in sorted(self._unasked):
                     await self._ask_tasks(queue)
@@ -364,9 +367,9 @@ class PoolCell:
         self._daemon.ask_for_cycle(Urgency.URGENT)
 
     async def _ask_tasks(self, queue: str, *, again: bool = False) -> None:
-        """Ask a queue what its jobs have: what an earlier central manager gave away must not be given again.
+        """Ask a queue what its jobs use: resources granted by an earlier central manager must not be granted again.
 
-        `again`: only of machines that are away; without an answer what is known of them stays.
+        `again`: only for machines that are away; without an answer the known state is kept.
         """
         bus, now = self._daemon.bus, self._daemon.clock.now()
         try:
@@ -374,7 +377,11 @@ class PoolCell:
             rows = read(list[HeldTask], answer.data, "cell-tasks", strict=False) if answer.ok else []
             found = [(row, ad_from(row.task, "cell-tasks.task")) for row in rows]
         except (BusError, WireError, ValueError) as error:
-            _log.warning("%s does not say what its jobs have of the cell: %s; only machines' words count", queue, error)
+            _log.warning(
+                "cannot get from %s what its jobs use of the cell: %s; relying on the machines' reports alone",
+                queue,
+                error,
+            )
             if again:
                 return
             found = []
@@ -384,9 +391,9 @@ class PoolCell:
         self._daemon.deciding.change(lambda: self._take(queue, found, now))
 
     async def unheard(self, expired: Iterable[Kept]) -> None:
-        """Ads of slots have expired: what their jobs have stays theirs, as in Grid Engine, until their queue says no.
+        """Keep the resources of jobs whose slot ads have expired, as in Grid Engine, until their queue says otherwise.
 
-        Called again and again, for jobs end while their machine is away, by `qdel -f` or `reschedule_unknown`.
+        Called repeatedly, because jobs may end while their machine is away, by `qdel -f` or `reschedule_unknown`.
         """
         if not self.governs:
             return
@@ -413,8 +420,8 @@ class PoolCell:
                 self._held.append(_Held(queue, row.node, task, now))
 
     async def _fetch_from(self, queue: str) -> None:
-        found = self._found
-        if found is None or (self._from, found.revision) != (queue, self._kept[queue][0]):
+        found, said = self._found, self._kept[queue]
+        if found is None or (self._from, found.revision) != (queue, said[0]):
             rows = read(list[CellFile], await self._asked(queue, ReadCell()), "cell", strict=False)
             if not rows:
                 raise WireError("it has none")
@@ -429,27 +436,58 @@ class PoolCell:
             given_at={row.name: row.at for row in given},
             reservations=tuple(booked),
         )
-        serial = self._usage_told.get(queue, 0)
+        serial = self._usage_serials.get(queue, 0)
         if found.needs_usage:
             found = records.replace(found, usage=await self._usage_of(queue))
 
         def take() -> None:
             self._found, self._from, self._usage_here = found, queue, serial
-            revision, states = self._kept.get(queue, (0, ""))
-            if found.revision >= revision:
-                # What the queue says next may be older, and is then looked at once more.
-                revision, states = found.revision, _digest_of(found)
-            self._kept[queue] = revision, states
+            # What the queue has said meanwhile may be newer than what was fetched, and is then fetched too.
+            if self._kept.get(queue) == said and found.revision >= said[0]:
+                self._kept[queue] = found.revision, _digest_of(found)
             self._daemon.cycle_timer.interval_max_s = found.cell.scheduler.schedule_interval.number
-            _log.info("the pool runs by the cell of %s, revision %d", queue, found.revision)
+            self._start_reports()
+            _log.info("the pool now uses the cell of %s, revision %d", queue, found.revision)
             self.suspensions.any = True
 
         self._daemon.deciding.change(take)
         await self._daemon.deciding.over()
         self._daemon.ask_for_cycle(Urgency.URGENT)
 
-    async def _asked(self, queue: str, request: ReadCell | InstanceStates | Reservations | Usage | CellLog) -> Any:
-        """What a queue answers. Raises WireError and BusError."""
+    async def _report_loads(self, interval_s: float) -> None:
+        """Let the queue record the hosts' load reports, as often as hosts of Grid Engine report, while the cell wants
+        it.
+        """
+        from roost.gridengine.pool.reporting import loads
+
+        await asyncio.sleep(interval_s)
+        self._reports = False
+        active = self.active
+        if active is not None and (found := loads(active, self._daemon.snapshot())):
+            try:
+                await self._asked(self._from, ReportLoads(loads=found))
+            except (BusError, WireError) as error:
+                _log.warning("%s does not note what hosts report: %s", self._from, error)
+        self._start_reports()
+
+    def _start_reports(self) -> None:
+        """Start recording load reports if the cell wants that."""
+        from roost.gridengine.objects.host import GLOBAL
+        from roost.gridengine.pool.accounting import reports
+        from roost.gridengine.pool.context import report_s
+        from roost.gridengine.pool.reporting import reports_any
+
+        cell = None if self._found is None else self._found.cell
+        if cell is not None and self.governs and not self._reports and reports(cell) and reports_any(cell):
+            interval_s = report_s(cell, GLOBAL)
+            if interval_s is not None:
+                self._reports = True
+                self._daemon.spawn(self._report_loads(interval_s))
+
+    async def _asked(
+        self, queue: str, request: ReadCell | InstanceStates | Reservations | Usage | CellLog | ReportLoads
+    ) -> Any:
+        """A queue's reply. Raises WireError and BusError."""
         bus = self._daemon.bus
         answer = await bus.ask(bus.subjects.ask_schedd(queue, self._daemon.context.name), ask_of(request))
         if not answer.ok:
@@ -457,19 +495,21 @@ class PoolCell:
         return answer.data
 
     async def _arrived(self) -> ActiveCell | None:
-        """The cell; None in a pool without one. Raises BadRequest if it does not come."""
+        """The cell; None in a pool without one. Raises BadRequest if it does not arrive."""
         until = time.monotonic() + COMES_S
         while self.governs and self.active is None and time.monotonic() < until:
             await asyncio.sleep(_LOOK_S)
         active = self.active
         if active is None:
             if self.governs:
-                raise BadRequest("the central manager has not got the cell from its queue yet; ask again in a moment")
+                raise BadRequest(
+                    "the central manager has not received the cell from its queue yet; try again in a moment"
+                )
             return None
         return active
 
     async def hosts(self) -> list[CellHost]:
-        """The hosts of the cell; none in a pool without one. Raises BadRequest if it does not come."""
+        """The hosts of the cell; none in a pool without one. Raises BadRequest if it does not arrive."""
         active = await self._arrived()
         if active is None:
             return []
@@ -484,8 +524,8 @@ class PoolCell:
             for row in host_rows(active, self._with_held(self._daemon.snapshot()), self.suspensions)
         ]
 
-    async def queue_instances(self, *, details: bool = False) -> list[QueueInstance]:
-        """The queue instances of the cell; none in a pool without one. Raises BadRequest if it does not come."""
+    async def queue_instances(self, *, details: bool = False) -> list[InstanceStatus]:
+        """The queue instances of the cell; none in a pool without one. Raises BadRequest if it does not arrive."""
         active = await self._arrived()
         if active is None:
             return []
@@ -498,7 +538,7 @@ class PoolCell:
         except NotScheduled as refusal:
             raise BadRequest(str(refusal)) from None
         return [
-            QueueInstance(
+            InstanceStatus(
                 name=row.name,
                 types=row.types,
                 used=row.used,
@@ -516,7 +556,7 @@ class PoolCell:
         ]
 
     async def reservations(self) -> list[ReservationState]:
-        """The advance reservations of the cell; none in a pool without one. Raises BadRequest if it does not come."""
+        """The advance reservations of the cell; none in a pool without one. Raises BadRequest if it does not arrive."""
         active = await self._arrived()
         if active is None:
             return []
@@ -526,7 +566,7 @@ class PoolCell:
         return [ReservationState(reservation=row.reservation, state=row.state, messages=row.messages) for row in rows]
 
     async def reserve(self, asked: Reserve, sender: str) -> Reserved | Answer:
-        """Make an advance reservation. Raises BadRequest if the cell does not come."""
+        """Make an advance reservation. Raises BadRequest if the cell does not arrive."""
         async with self._reserving:
             active = await self._latest()
             if active is None:
@@ -545,7 +585,7 @@ class PoolCell:
             return await self._keep_reservation(active, found)
 
     async def _latest(self) -> ActiveCell | None:
-        """The cell in the revision that its queue has now, which may not have said so yet. Raises BadRequest."""
+        """The cell in the queue's latest revision, which may not have been reported yet. Raises BadRequest."""
         until = time.monotonic() + COMES_S
         while not self.governs and time.monotonic() < until:
             await asyncio.sleep(_LOOK_S)
@@ -555,7 +595,7 @@ class PoolCell:
         try:
             entries = read(list[CellEntry], await self._asked(self._from, CellLog(limit=1)), "cell-log", strict=False)
         except (BusError, WireError) as error:
-            raise BadRequest(f"{self._from} does not say which revision of the cell it has: {error}") from None
+            raise BadRequest(f"cannot get the cell's revision from {self._from}: {error}") from None
         until = time.monotonic() + COMES_S
         while active is not None and entries and active.revision < entries[0].revision and time.monotonic() < until:
             await asyncio.sleep(_LOOK_S)
@@ -575,7 +615,7 @@ class PoolCell:
         return Answer(ok=False, code="not-admitted", text=text) if text else None
 
     def _granted(self, active: ActiveCell, one: AdvanceReservation) -> AdvanceReservation | Reserved:
-        """What a reservation gets of the pool as it is now, or why there is not enough."""
+        """A reservation's resources in the current pool, or why there are not enough."""
         from roost.gridengine.pool.cycle import cell_snapshot, pool_hosts
         from roost.gridengine.pool.hosts import Hosts
         from roost.gridengine.pool.reservations import granted
@@ -589,7 +629,7 @@ class PoolCell:
         return Reserved(number=0, reasons=tuple(reason.sentence() for reason in found))
 
     async def _keep_reservation(self, active: ActiveCell, found: AdvanceReservation) -> Reserved | Answer:
-        """Have the queue keep a reservation; until it has answered, nothing else is given what it gets."""
+        """Let the queue store a reservation; until it has answered, nothing else may use its resources."""
         queue, provisional = self._from, replaced(found, number=_PROVISIONAL)
         self._booked(lambda known: (*known, provisional))
         try:
@@ -597,8 +637,8 @@ class PoolCell:
             bus = self._daemon.bus
             answer = await bus.ask(bus.subjects.ask_schedd(queue, self._daemon.context.name), ask_of(request))
         except BusError as error:
-            # It may have been kept: if so, the queue's next word says that there is something new.
-            raise BadRequest(f"{queue} does not keep the reservation: {error}") from None
+            # It may have been stored: if so, the queue's next demand reports a new revision.
+            raise BadRequest(f"{queue} did not save the reservation: {error}") from None
         finally:
             self._booked(lambda known: tuple(one for one in known if one is not provisional))
         if not answer.ok:
@@ -635,7 +675,7 @@ class PoolCell:
         return cell_cycle(active, self._with_held(snapshot), groups_of, significant, self.suspensions)
 
     async def suspend(self, plan: Plan) -> None:
-        """Tell machines what a cycle of the cell suspends, and what goes on."""
+        """Send machines what a cycle of the cell suspends and resumes."""
         from roost.gridengine.pool.cycle import CellRecord
 
         if not isinstance(plan.trail, CellRecord):
@@ -644,7 +684,7 @@ class PoolCell:
         by_node: dict[str, dict[str, SlotSuspenders]] = {}
         for order in plan.trail.suspensions:
             why = "; ".join(order.suspenders.values())
-            _log.info("%s: the job is suspended: %s" if why else "%s: the job goes on%s", order.slot, why)
+            _log.info("%s: the job is suspended: %s" if why else "%s: the job resumes%s", order.slot, why)
             causes = {str(cause): text for cause, text in order.suspenders.items()}
             node = daemon.table.senders[order.slot]
             by_node.setdefault(node, {})[order.slot] = SlotSuspenders(claim=order.claim, suspenders=causes)
@@ -652,7 +692,7 @@ class PoolCell:
             await daemon.bus.send(daemon.subjects.matched(node, daemon.context.name), SlotsSuspended(slots=slots))
 
     def _with_held(self, snapshot: Snapshot) -> Snapshot:
-        """A snapshot with what queues said of machines that have not been heard of."""
+        """A snapshot that includes what queues reported about machines that are not reporting."""
         if not self._held:
             return snapshot
         machines, oldest = set(snapshot.nodes.values()), snapshot.now - self._daemon.table.lifetime_s
@@ -662,7 +702,7 @@ class PoolCell:
 
 
 def _digest_of(found: ActiveCell) -> str:
-    """What tells the states of instances and the reservations that are here from others."""
+    """A digest of the known states of instances and reservations."""
     given = {name: given_state(letters, found.given_at.get(name, 0.0)) for name, letters in found.states.items()}
     return states_digest({**given, **digest_names(one for one in found.reservations if one.number > 0)})
 
@@ -674,7 +714,7 @@ def _active(rows: list[CellFile]) -> ActiveCell:
     return ActiveCell.of(rows[0].revision, read_cell({row.name: row.text for row in rows}))
 
 
-def _offered(offer: Offer) -> HostOffer:
-    """As it travels: JSON has no infinite numbers."""
+def _offered(offer: AvailableResource) -> HostOffer:
+    """In wire form: JSON has no infinite numbers."""
     value = "infinity" if offer.value == math.inf else offer.value
     return HostOffer(name=offer.name, source=offer.source, value=value)

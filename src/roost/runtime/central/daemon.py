@@ -1,11 +1,11 @@
-"""The central manager's daemon: the collector's table and the matchmaker between them and the bus.
+"""The central manager's daemon: the collector's table and the negotiator, connected to the bus.
 
-Cycles are driven by events: an idle job or a free slot starts one at once, what else changes is looked at now and then
-(`roost.negotiator.timing`); NEGOTIATOR_INTERVAL is the longest time between two. What was given to whom is in the
-`Bookings`; questions are answered by `CentralAnswers`, and what was decided is kept by `CentralAudit`.
+Cycles are driven by events: an idle job or a free slot starts one at once, other changes are considered periodically
+(`roost.negotiator.timing`); NEGOTIATOR_INTERVAL is the maximum time between two cycles. `Bookings` tracks assigned
+slots; `CentralAnswers` answers requests, and `CentralAudit` records decisions.
 
-It keeps nothing that others would not tell it again, but users' accounts: after a start it says hello, and everybody
-answers.
+It stores nothing that other daemons would not send it again, except users' accounts: after a start it sends a hello,
+and all daemons answer.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from roost.runtime.central.matchmaker import Matchmaker
 from roost.runtime.daemon_ads import DutyCycle, central_identity, place_of
 from roost.runtime.deciding import Deciding, in_slices
 from roost.runtime.keep_going import keep_going
-from roost.runtime.role import ConfigurationRefused, Ending, RoleContext, must_go_on, superusers
+from roost.runtime.role import ConfigurationRefused, DaemonEnding, RoleContext, must_go_on, superusers
 from roost.wire import messages as m
 from roost.wire.ads import AdData, ad_data, ad_from
 from roost.wire.errors import WireError
@@ -55,31 +55,31 @@ _matchmaker_log = logging.getLogger("roost.matchmaker")
 
 _M = TypeVar("_M", bound=Message)
 
-#: Changes within this time are answered by one cycle, s.
+#: Changes within this time share one cycle, s.
 GATHER_S: Final = 0.005
-#: A request that arrives when there was no cycle for so long is alone, s: a user who submits one job waits for it.
+#: A request that arrives when there was no cycle for that long is alone, s: a user who submits one job waits for it.
 QUIET_S: Final = 0.1
-#: How long a cycle waits for the word of slots that jobs have just left, s.
+#: How long a cycle waits for reports of slots that jobs have just left, s.
 SLOT_HEARD_S: Final = 0.25
 _EXPIRE_S: Final = 60.0
-#: How long a queue's jobs are left out that it has not told apart by the attributes that matter now, s.
+#: How long a queue's jobs are left out while it has not distinguished them by the attributes that matter now, s.
 SETTLED_S: Final = 5.0
-#: Longest time between two ads of the matchmaker, s.
+#: Maximum interval between two ads of the negotiator, s.
 SHOW_EVERY_S: Final = 300.0
-#: Of the error that ended a cycle so much is shown, characters.
+#: How much of the error that ended a cycle is shown, characters.
 _FAILURE_CHARS_MAX: Final = 300
-#: MyType of ads that queues and machines tell about themselves.
+#: MyType of ads that queues and machines send about themselves.
 _ABOUT_ITSELF: Final = ("Scheduler", "DaemonMaster")
 
 
 def _parts(ad: ClassAd) -> int:
-    """Into how many parts a slot is divided."""
+    """The number of parts into which a slot is divided."""
     count = ad.get("NumDynamicSlots")
     return count if isinstance(count, int) else 0
 
 
 class CentralDaemon:
-    """Collector and matchmaker at work."""
+    """A running collector and negotiator."""
 
     def __init__(self, context: RoleContext, config: Config, bus: Bus) -> None:
         self.context = context
@@ -103,9 +103,9 @@ class CentralDaemon:
         self.cell = PoolCell(self)
         self.cell.configure(config)
         self.deciding = Deciding()
-        #: Job attributes that matching depends on; None while there was no cycle.
+        #: Job attributes on which matching depends; None before the first cycle.
         self._significant: list[str] | None = None
-        #: Until when it is waited for queues that tell their jobs apart by something else, on the loop's clock.
+        #: Until when to wait for queues that distinguish their jobs by other attributes, on the loop's clock.
         self._settled_at = 0.0
         self._background = Background(_log)
         self.spawn = self._background.spawn
@@ -113,7 +113,7 @@ class CentralDaemon:
         self.last: Plan | None = None
         self.last_s = 0.0
         self.cycles = 0
-        #: Why the last cycle failed; "" if it did not.
+        #: Why the last cycle failed; "" if it succeeded.
         self._cycle_failure = ""
         self._shown_cycles = -1
         self._shown_at = 0.0
@@ -126,18 +126,18 @@ class CentralDaemon:
     # -- life ----------------------------------------------------------------------------------------
 
     async def start(self) -> None:
-        """Listen, say hello, begin with cycles."""
+        """Listen, send a hello, start cycles."""
         await self.bus.listen(self.subjects.slots("*"), self._on_slots)
         await self.bus.listen(self.subjects.demand("*"), self._on_demand)
         await self.bus.listen(self.subjects.ads("*"), self._on_ads)
         await self.bus.listen(self.subjects.audit("*"), self._on_audit)
         await self.bus.listen(f"{self.subjects.prefix}.central.ask.*", self.lanes.take)
         self.bus.on_reconnect = self._came_back
-        # A program that asks as soon as the pool is up finds the collector and the matchmaker.
+        # A program that makes a request as soon as the pool is up finds the collector and the negotiator.
         self._show(self.clock.now())
         await self._hello()
         must_go_on(self.spawn(self._cycles(), "matchmaking"))
-        # A collector that answers is what shows why something fails, so neither takes it along.
+        # A running collector shows why something fails, so neither failure ends it.
         for work, name in ((self._expire, "expiry of ads"), (self.show_accounts, "accounting")):
             self.spawn(keep_going(work, name, _log), name)
         self.audit.start()
@@ -145,7 +145,7 @@ class CentralDaemon:
             self.defragmenter.start()
 
     def _came_back(self) -> None:
-        """Whatever was sent lately may be lost."""
+        """Note that recent messages may be lost."""
         self.matchmaker.told = False
         self.deciding.change(self.bookings.all_lost)
         self.spawn(self._hello())
@@ -155,7 +155,7 @@ class CentralDaemon:
         await self.bus.send(self.subjects.everybody(self.context.name), m.Hello(started_at=self.started_at))
 
     async def reconfigure(self, config: Config) -> None:
-        """Take another configuration."""
+        """Use another configuration."""
         await self.deciding.over()
         try:
             intervals = intervals_from(config)
@@ -168,7 +168,7 @@ class CentralDaemon:
         self.table.lifetime_s = config.get_float("CLASSAD_LIFETIME", LIFETIME_S)
         self.cell.configure(config)
         self.cycle_timer.intervals = intervals
-        # What was changed may be what made cycles fail.
+        # The change may be the fix for failing cycles.
         self.cycle_timer.failed = False
         self.informs = config.get_bool("NEGOTIATOR_INFORM_STARTD", False, subsys="NEGOTIATOR")
         if self.defragmenter is not None:
@@ -176,8 +176,8 @@ class CentralDaemon:
         await self._tell_significant()
         self.ask_for_cycle(Urgency.URGENT)
 
-    async def stop(self, ending: Ending) -> None:
-        """Come to an end."""
+    async def stop(self, ending: DaemonEnding) -> None:
+        """Stop."""
         if self.defragmenter is not None:
             self.defragmenter.stop()
         self.matchmaker.charge(self.table, self.clock.now(), at_once=True)
@@ -193,7 +193,7 @@ class CentralDaemon:
             now = self.clock.now()
             expired = list(self.table.aged(now).values())
             for name in self.table.expire(now):
-                _log.info("%s was not published again within its lifetime: forgotten", name)
+                _log.info("%s was not republished within its lifetime and was dropped", name)
             await self.cell.unheard(expired)
             await self._repeat_significant()
 
@@ -257,9 +257,9 @@ class CentralDaemon:
         self.ask_for_cycle(urgency)
 
     def _offers_itself(self, name: str, ad: ClassAd, claim_id: str) -> bool:
-        """Whether a slot may be given to a submitter that could not have it before.
+        """Whether a slot may be assigned to a submitter that could not have it before.
 
-        It has another claim or another state, or has got back what a part of it had.
+        It has another claim or another state, or has got back the resources of a part.
         """
         known = self.table.get(SLOT, name)
         if known is None or known.claim_id != claim_id or _parts(ad) < _parts(known.ad):
@@ -267,7 +267,7 @@ class CentralDaemon:
         return any(known.ad.get(key) != ad.get(key) for key in ("State", "Activity"))
 
     def ask_for_cycle(self, urgency: Urgency) -> None:
-        """Something asks for a cycle of the matchmaker."""
+        """Request a cycle of the negotiator."""
         self.cycle_timer.ask_for_cycle(urgency)
         self._wanted.set()
 
@@ -321,26 +321,31 @@ class CentralDaemon:
                 self.context.home.note_shortcoming(self.context.role, failure, "matchmaking")
 
     async def _contained(self) -> str:
-        """A cycle, whose failure ends nothing else: the collector answers. Why it failed; "" if it did not."""
+        """Run a cycle whose failure ends nothing else, such as the collector. Return why it failed; "" if it
+        succeeded.
+        """
         try:
             await self._cycle()
         except Exception as error:
             _matchmaker_log.exception(
-                "internal error: the matchmaking cycle failed; the next one is at its usual interval"
+                "internal error: the matchmaking cycle failed; the next one runs at the usual interval"
             )
             self.matchmaker.forget()
-            # Whatever it gave may not have been told.
+            # Its matches may not have been sent.
             self.bookings.all_lost()
             said = traceback.format_exception_only(error)[-1].strip()
             log = self.context.home.log / f"{self.context.role}.log"
             return (
-                f"no jobs are matched: an internal error ends each matchmaking cycle ({said[:_FAILURE_CHARS_MAX]}); "
-                f"the next is tried at its interval. Undo what was changed last, and report the traceback in {log}"
+                "no jobs are being matched: every matchmaking cycle ends with an internal error "
+                f"({said[:_FAILURE_CHARS_MAX]}). The negotiator tries again at each interval. Undo the "
+                f"most recent change, and report the traceback in {log}"
             )
         return ""
 
     async def _slots_heard(self) -> None:
-        """Wait for slots whose claims are over: a job that had to leave one is matched with that one in view."""
+        """Wait for slots whose claims are over: a job that had to leave a slot is then matched with that one
+        included.
+        """
         loop = asyncio.get_running_loop()
         until = loop.time() + SLOT_HEARD_S
         while self.bookings.awaits_slots(lambda name: self.table.get(SLOT, name)) and loop.time() < until:
@@ -351,7 +356,7 @@ class CentralDaemon:
         self.bookings.await_no_slots()
 
     async def show_accounts(self) -> None:
-        """Charge users also while nothing is asked for, and show the accounts and the matchmaker to the pool."""
+        """Charge users even if nothing is requested, and publish the accounts and the negotiator's ad."""
         while True:
             await asyncio.sleep(CHARGED_EVERY_S)
             await self.deciding.over()
@@ -382,7 +387,9 @@ class CentralDaemon:
             await self._repeat_significant()
 
     async def _repeat_significant(self) -> None:
-        """Tell queues what tells their jobs apart: some may have come since it changed, or not have heard it."""
+        """Send queues the significant attributes again: some may have connected since they changed, or not have
+        received them.
+        """
         if self._significant is not None:
             subject = self.subjects.everybody(self.context.name)
             told = m.Significant(attributes=self._significant, policy=self.matchmaker.policy)
@@ -399,7 +406,7 @@ class CentralDaemon:
         if not snapshot.demands and not self.cell.suspends():
             return
         if self.cell.governs and active is None:
-            # It is on its way, and asks for a cycle when it is here.
+            # It is being sent, and requests a cycle when it has arrived.
             return
         async with self.deciding.decision():
             if active is None:
@@ -418,7 +425,7 @@ class CentralDaemon:
             _matchmaker_log.info("cycle %d: %s in %.1f ms", self.cycles, dict(plan.record), self.last_s * 1000)
 
     def snapshot(self) -> Snapshot:
-        """The pool as a cycle that begins now sees it."""
+        """The pool at the beginning of a cycle."""
         now = self.clock.now()
         self.bookings.tidy(now)
         return Snapshot(
@@ -432,6 +439,7 @@ class CentralDaemon:
                     requests=requests,
                     ad=self._submitter_ad(schedd, name, demand),
                     room=self.bookings.room(schedd),
+                    arrivals=demand.arrivals,
                 )
                 for schedd, name, demand, requests in self.bookings.requests()
                 if self._is_settled(demand)
@@ -444,13 +452,15 @@ class CentralDaemon:
         )
 
     def _is_settled(self, demand: m.Demand) -> bool:
-        """Whether a queue tells its jobs apart by what matters now: one of them stands for all that are alike."""
+        """Whether a queue distinguishes its jobs by the current attributes: one of them then stands for all that are
+        alike.
+        """
         if asyncio.get_running_loop().time() >= self._settled_at:
             return True
         return demand.apart == digest(*self._significant or ())
 
     def _submitter_ad(self, schedd: str, submitter: str, demand: m.Demand) -> ClassAd:
-        """What the pool's policy sees of a submitter: its ad, and behind it the queue's."""
+        """The submitter ad that the pool's policy sees: its own attributes, chained to the queue's ad."""
         data = demand.ads.get(submitter, {})
         machine = schedd.rpartition("@")[2]
         ad = ad_from({**data, "MyType": "Submitter", "Name": submitter, "ScheddName": schedd, "Machine": machine})
@@ -468,7 +478,7 @@ class CentralDaemon:
             self.bookings.promise(match, now)
             ids = CauseIds(match.submission, match.submission).bracketed()
             _matchmaker_log.info(
-                "%s is matched with %s for job %s or one like it%s", match.slot, match.submitter, match.job, ids
+                "%s was matched with %s for job %s or an equivalent one%s", match.slot, match.submitter, match.job, ids
             )
             by_queue.setdefault(match.schedd, []).append(
                 m.Match(
@@ -499,7 +509,7 @@ class CentralDaemon:
             await self._tell(schedd, by_queue.get(schedd, []), rejected.get(schedd, {}))
 
     def _slot_ad(self, slot: str, ad: ClassAd | None = None) -> AdData:
-        """The ad of a slot, or what was left of it, for the queue that gets it."""
+        """The ad of a slot, or of the rest of it, for the queue that gets it."""
         if ad is None:
             kept = self.table.get(SLOT, slot)
             assert kept is not None
@@ -507,7 +517,7 @@ class CentralDaemon:
         return ad_data(self.matchmaker.handed_out(ad))
 
     async def _inform(self, plan: Plan) -> None:
-        """Tell slots that they are promised, before they can be claimed."""
+        """Notify slots of matches before they can be claimed."""
         by_node: dict[str, list[str]] = {}
         for match in plan.matches:
             for each in match.slots:
@@ -525,7 +535,7 @@ class CentralDaemon:
 
 
 def _task(pledge: Pledge | None) -> AdData:
-    """What a job gets of a cell with a slot; empty for nothing."""
+    """What a job is granted in a cell with a slot; empty for nothing."""
     return {} if pledge is None or pledge.task is None else ad_data(pledge.task)
 
 

@@ -1,8 +1,8 @@
-"""The hands of `roost.defrag`: what its core orders is done over the bus, from within the central manager's daemon.
+"""The shell of `roost.defrag`: it carries out the effects of its core over the bus, in the central manager's daemon.
 
-It runs where DAEMON_LIST names DEFRAG. The pool is not asked over the bus, for the collector's table is here; machines
-are asked to drain as an administrator would ask them. The worth of hours and days is kept in a file of the state
-directory, so that a daemon that starts again does not begin a day anew.
+It runs if DAEMON_LIST names DEFRAG. The pool's ads come directly from the collector's table; machines get drain
+requests as from an administrator. The counts of the current hour and day are stored in a file of the state directory,
+so that a restarted daemon does not begin the day again.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ from roost.wire.verbs import ask_of
 
 _log = logging.getLogger("roost.defrag")
 
-#: Time after an internal error until it begins anew, s.
+#: Delay after an internal error until it starts over, s.
 AGAIN_S: Final = 300.0
 
 
 class Defragmenter:
-    """The defragmentation daemon, as a part of the central manager."""
+    """The defragmentation daemon, as part of the central manager."""
 
     def __init__(
         self, bus: Bus, table: AdTable, config: Config, name: str, record: Path, clock: Clock = SYSTEM
@@ -69,7 +69,7 @@ class Defragmenter:
         self.policy = self._policy(config)
         self.state = self._kept()
         self._timers: dict[DefragTimer, asyncio.TimerHandle] = {}
-        #: When it begins anew after an internal error.
+        #: When it starts over after an internal error.
         self._again: asyncio.TimerHandle | None = None
         self._background = Background(_log)
         self._chance = random.SystemRandom()
@@ -78,7 +78,7 @@ class Defragmenter:
         try:
             return configured_policy(config, host=self._host)
         except (ConfigError, ParseError) as error:
-            _log.error("no machine is drained until this is fixed: %s", error)
+            _log.error("defragmentation drains no machines until this is fixed: %s", error)
             return None
 
     def _kept(self) -> DefragState:
@@ -87,11 +87,11 @@ class Defragmenter:
         except FileNotFoundError:
             return DefragState()
         except (OSError, ValueError, PlainError) as error:
-            _log.error("%scannot be read and starts empty: %s", self._record, error)
+            _log.error("%scannot be read and is replaced by an empty one: %s", self._record, error)
             return DefragState()
 
     def start(self) -> None:
-        """Begin."""
+        """Start."""
         with self._contained():
             if self.policy is not None:
                 found = begin(self.state, self._clock.now(), self.policy, self._host)
@@ -100,22 +100,22 @@ class Defragmenter:
 
     @contextlib.contextmanager
     def _contained(self) -> Iterator[None]:
-        """Begin anew after an unforeseen failure; the collector, which is in the same process, goes on."""
+        """Start over after an unforeseen failure; the collector, which is in the same process, continues."""
         try:
             yield
         except Exception:
-            _log.exception("internal error: defragmentation failed; it begins anew in %g s", AGAIN_S)
+            _log.exception("internal error: defragmentation failed; it restarts in %g s", AGAIN_S)
             self.stop()
             self._again = asyncio.get_running_loop().call_later(AGAIN_S, self.start)
 
     def reconfigure(self, config: Config) -> None:
-        """Take another policy."""
+        """Use another policy."""
         self.stop()
         self.policy = self._policy(config)
         self.start()
 
     def stop(self) -> None:
-        """Come to an end; drains that were asked for go on."""
+        """Stop; requested drains continue."""
         for timer in (*self._timers.values(), self._again):
             if timer is not None:
                 timer.cancel()
@@ -165,7 +165,7 @@ class Defragmenter:
     def _seen(self, constraint: Expr) -> None:
         ads = tuple(self._table.query(SLOT, constraint))
         chance = self._chance.randrange(2**31)
-        # The answer is an event of its own: a step never re-enters itself.
+        # The answer is a separate event: a step never re-enters itself.
         asyncio.get_running_loop().call_soon(self._feed, PoolSeen(ads=ads, chance=chance))
 
     def _ask(self, machine: str, request: Request[Any], *, begins: bool) -> None:

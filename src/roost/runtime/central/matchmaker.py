@@ -1,7 +1,7 @@
-"""The matchmaker's place in the central manager: its settings, the users' accounts on disk, and what it remembers.
+"""The negotiator in the central manager: its settings, the users' accounts on disk, and its state between cycles.
 
-What it decides is `roost.negotiator`'s; here its values are kept and written. Accounts are one JSON file in the state
-directory, replaced as a whole; one that cannot be read is put aside, and everybody begins anew.
+`roost.negotiator` makes the decisions; this module stores its values. Accounts are one JSON file in the state
+directory, replaced as a whole; a file that cannot be read is renamed, and all users start over.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from roost.negotiator.memory import Memory
 from roost.negotiator.pool_policy import identity, lines, restricted
 from roost.negotiator.reach import significant
 from roost.negotiator.rehearsal import rehearse
-from roost.negotiator.settings import Settings, settings_from
+from roost.negotiator.settings import NegotiatorSettings, settings_from
 from roost.negotiator.snapshot import Plan, Snapshot
 from roost.negotiator.timing import Steps
 from roost.negotiator.view import usage_of
@@ -33,33 +33,33 @@ from roost.wire.requests.central import ChangeUser
 
 _log = logging.getLogger("roost.matchmaker")
 
-#: In a pool that is not in use, s.
+#: Interval of saves in an idle pool, s.
 SAVED_EVERY_S: Final = 300.0
-#: How often a policy on trial is asked about all slots, s; about matches that were made it is always.
+#: Interval at which a policy on trial is evaluated for all slots, s; for matches it always is.
 TRIED_EVERY_S: Final = 5.0
 
 
 class Matchmaker:
-    """Cycles, and what lasts between them."""
+    """Cycles, and the state between them."""
 
     def __init__(self, config: Config, path: Path, logs: Path | None = None) -> None:
-        self.settings: Settings = settings_from(config)
+        self.settings: NegotiatorSettings = settings_from(config)
         self.memory = Memory()
         self.recurrence = Recurrence()
         self.path = path
         self._logs = path.parent if logs is None else logs
         self.policy_log = PolicyLog(policy_log_path(config, self._logs))
         self.accounts = _read(path)
-        #: The job attributes that matching depends on, and whether all have heard of them.
+        #: The job attributes on which matching depends, and whether all queues have received them.
         self.significant: tuple[str, ...] = ()
         self.told = False
         self._charged_at = self._saved_at = self._tried_at = 0.0
-        #: Rehearsals of a policy on trial so far.
+        #: Number of rehearsals of a policy on trial so far.
         self._turn = 0
         self._seen: tuple[object, ...] = ()
 
     def configure(self, config: Config) -> None:
-        """Take other settings. Raises `ConfigError`, and stays as it was, for some that cannot be read."""
+        """Use other settings. If some cannot be read, raises `ConfigError` and changes nothing."""
         self.settings = settings_from(config)
         self.policy_log.close()
         self.policy_log = PolicyLog(policy_log_path(config, self._logs))
@@ -69,7 +69,7 @@ class Matchmaker:
     # -- cycles ------------------------------------------------------------------------------------
 
     def cycle(self, snapshot: Snapshot, table: AdTable) -> Steps[Plan]:
-        """Decide who gets what, in steps between which nothing may change that they are about."""
+        """Run a cycle in steps, between which its input must not change."""
         self.charge(table, snapshot.now)
         plan = yield from negotiation(snapshot, settings=self.settings, accounts=self.accounts, memory=self.memory)
         table.watch(self.memory.names)
@@ -77,11 +77,11 @@ class Matchmaker:
         return plan
 
     def forget(self) -> None:
-        """A cycle has failed: what it remembered for the next ones may be half changed."""
+        """Forget the state between cycles after a failed one: it may be half changed."""
         self.memory, self.recurrence = Memory(), Recurrence()
 
     def decisions(self, plan: Plan, snapshot: Snapshot) -> list[AuditRecord]:
-        """What a cycle decided that is to be on record."""
+        """The decisions of a cycle for the audit record."""
         now = snapshot.now
         causes = recurring(plan.causes.items(), self.settings, now)
         if self.settings.dry_run is not None:
@@ -92,9 +92,9 @@ class Matchmaker:
         return [*single(plan, snapshot, self.settings, self.accounts), *self.recurrence.fresh(causes, now)]
 
     def charge(self, table: AdTable, now: float, *, at_once: bool = False) -> bool:
-        """Charge users with what they use, every few seconds; whether any user uses anything, or did before.
+        """Charge users for their usage, every few seconds; return whether any user uses anything, or did before.
 
-        In an unused pool nothing is written more often than every few minutes.
+        In an idle pool, accounts are written only every few minutes.
         """
         if not at_once and 0 <= now - self._charged_at < CHARGED_EVERY_S:
             return False
@@ -108,19 +108,19 @@ class Matchmaker:
         return busy
 
     def handed_out(self, slot: ClassAd) -> ClassAd:
-        """A slot's ad as who gets the slot is given it."""
+        """A slot's ad in the form in which its new user gets it."""
         return restricted(slot, self.settings.policy, self.settings.in_force)
 
     @property
     def policy(self) -> str:
-        """What tells the pool's policy in force from others; "" for none."""
+        """Identifier of the pool policy in force; "" for none."""
         return identity(self.settings.policy)
 
     def news(self, table: AdTable) -> tuple[str, ...] | None:
-        """The significant attributes if a queue has not heard them yet, else None.
+        """The significant attributes if a queue has not received them yet, otherwise None.
 
-        What has been significant stays so until the settings change: attributes that slots have only while they
-        are claimed would otherwise make queues renumber their autoclusters with every job.
+        Significant attributes stay so until the settings change: attributes that slots have only while they are claimed
+        would otherwise make queues renumber their autoclusters with every job.
         """
         seen = (*(id(expression) for _, expression in table.slots.expressions()), table.slots.everywhere())
         if seen != self._seen:
@@ -136,7 +136,7 @@ class Matchmaker:
     # -- outside -----------------------------------------------------------------------------------
 
     def ads(self, plan: Plan | None, name: str, cycles: int, seconds: float) -> list[ClassAd]:
-        """The ads of the matchmaker and of the accounts."""
+        """The ads of the negotiator and of the accounts."""
         record = {} if plan is None else plan.record
         about: dict[str, Any] = {"MyType": "Negotiator", "Name": name, "Cycles": cycles}
         about["LastNegotiationCycleDuration0"] = seconds
@@ -153,13 +153,13 @@ class Matchmaker:
         return list(self.accounts.ads(self.settings))
 
     def change_user(self, asked: ChangeUser) -> None:
-        """Change a user's account as an administrator asks. Raises AccountError."""
+        """Change a user's account on an administrator's request. Raises AccountError."""
         accounts, name = self.accounts, asked.user
         match asked.action:
             case "set-factor":
                 accounts.set_factor(name, asked.value)
             case "set-priority":
-                assert asked.value is not None, "the request would not have been read"
+                assert asked.value is not None, "the request could not have been parsed"
                 accounts.set_priority(name, asked.value)
             case "set-bounds":
                 accounts.set_bounds(name, floor=asked.floor, ceiling=asked.ceiling)
@@ -174,14 +174,14 @@ class Matchmaker:
         self.save()
 
     def save(self) -> None:
-        """Write the accounts down."""
+        """Save the accounts."""
         try:
             write_whole(self.path, json.dumps(self.accounts.to_json()), sync=True)
         except OSError as error:
             _log.error("cannot write the accounts to %s: %s", self.path, error)
 
 
-#: Figure of a cycle's record to attribute.
+#: Value of a cycle's record to its attribute.
 _RECORD: Final = {
     "slots": "LastNegotiationCycleTotalSlots0",
     "available": "LastNegotiationCycleCandidateSlots0",
@@ -199,9 +199,9 @@ def _read(path: Path) -> Accounts:
         return Accounts()
     except (OSError, ValueError, TypeError) as error:
         aside = path.with_suffix(".unreadable")
-        _log.error("the accounts in %s cannot be read (%s): they are kept as %s", path, error, aside.name)
+        _log.error("the accounts in %s cannot be read (%s); the file was renamed to %s", path, error, aside.name)
         try:
             path.replace(aside)
         except OSError:
-            _log.exception("and cannot be moved either")
+            _log.exception("and cannot be renamed either")
         return Accounts()

@@ -1,7 +1,7 @@
-"""The record of what the pool-wide policy did: NEGOTIATOR_PE_LOG, one line per finding.
+"""The log of the pool-wide policy's effects: NEGOTIATOR_PE_LOG, one line per finding.
 
-It grows to LOG_BYTES_MAX, and LOGS_KEPT older ones are kept beside it. The daemon's own log names a file that cannot be
-written, and everything else goes on.
+It grows to LOG_BYTES_MAX, and LOGS_KEPT older files are kept next to it. If the file cannot be written, the daemon's
+own log says so, and everything else continues.
 """
 
 from __future__ import annotations
@@ -44,12 +44,14 @@ class PolicyLog:
 
 class _Strict(logging.handlers.RotatingFileHandler):
     def handleError(self, record: logging.LogRecord) -> None:
-        """Let the writer know."""
+        """Report the failure to the writer."""
         raise
 
 
 def policy_log_path(config: Config, logs: Path) -> Path:
-    """Where the record is: NEGOTIATOR_PE_LOG if that is set, else PolicyLog among the daemons' logs."""
-    # The default speaks of LOG, which is not where the logs of a pool that has a directory of its own are.
+    """The path of the log: NEGOTIATOR_PE_LOG if that is set, otherwise PolicyLog in the log directory of the
+    daemons.
+    """
+    # The default refers to LOG, which is not the log directory of a pool with its own directory.
     given = config.get("NEGOTIATOR_PE_LOG", subsys="NEGOTIATOR") if config.definitions("NEGOTIATOR_PE_LOG") else None
     return logs / (given or "PolicyLog")

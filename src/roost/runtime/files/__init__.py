@@ -1,1 +1,1 @@
-"""Files of users and daemons: moved between machines, written whole or not at all, with their owner's rights."""
+"""Files of users and daemons: transferred between machines, written atomically, with their owner's permissions."""

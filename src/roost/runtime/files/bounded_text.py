@@ -1,4 +1,4 @@
-"""Texts that users name, read up to a limit: a device or a pipe may never end."""
+"""Reading user-named texts up to a limit: a device or a pipe may never end."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import sys
 from pathlib import Path
 from typing import Final
 
-#: Characters of a text of any kind.
+#: Maximum length of any text, characters.
 TEXT_CHARS_MAX: Final = 64 * 1024 * 1024
 
 
 def bounded_text(path: Path | None, chars_max: int = TEXT_CHARS_MAX) -> str:
-    """The text of a file, of standard input for None. Raises OSError, with EFBIG for one that is too long."""
+    """The text of a file, or of standard input for None. Raises OSError, with EFBIG if it is too long."""
     if path is None:
         text = sys.stdin.read(chars_max + 1)
     else:

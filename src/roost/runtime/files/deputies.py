@@ -1,17 +1,18 @@
-"""Whose hands touch users' files: the daemon's own where it is the user, else a deputy's that has become the user.
+"""The processes that access users' files: the daemon itself if it runs as the user, otherwise a deputy running as that
+user.
 
     deputies = Deputies()
     hands = deputies.hands_of("ann")
     hands.append("/home/ann/log", b"…")
 
-Only a daemon of root has deputies; any other cannot change its user, and does all by itself at no cost. A deputy is
-started when its user's files are first needed, does one operation at a time, and ends when it was not needed for
-`IDLE_S`, or when `IDLE_MAX` others were needed later. One that has died is started again, and the operation repeated
-where that is harmless; one that hangs (a file server that is away) is given up after `ANSWER_S`, and its user's files
-count as out of reach for `SHUNNED_S`, so that others do not wait.
+Only a root daemon has deputies; any other cannot change its user, and accesses files itself at no cost. A deputy is
+started when its user's files are first needed, performs one operation at a time, and ends when it was not needed for
+`IDLE_S`, or when more than `IDLE_MAX` others were needed since. A deputy that has died is restarted, and the operation
+repeated if that is harmless; one that hangs (on an unavailable file server) is given up after `ANSWER_S`, and its
+user's files count as unreachable for `SHUNNED_S`, so that others do not wait.
 
-All of it waits: it is called from threads. What it does not do: decide who a user is. That is the owner whom the queue
-has on record, and that is the account that submitted.
+All operations block: they are called from threads. This module does not decide who a user is: that is the owner on
+record in the queue, and hence the account that submitted.
 """
 
 from __future__ import annotations
@@ -37,21 +38,21 @@ from roost.runtime.processes.accounts import Account, account_named, can_switch_
 
 T = TypeVar("T")
 
-#: Deputies that wait for something to do.
+#: Maximum number of idle deputies.
 IDLE_MAX: Final = 8
-#: How long each waits, s.
+#: How long an idle deputy is kept, s.
 IDLE_S: Final = 60.0
-#: How long a deputy serves; groups of its user that changed count with the next one, s.
+#: Lifetime of a deputy, s; changes of its user's groups take effect with the next one.
 LIFE_S: Final = 600.0
-#: How long an operation may take, s.
+#: Time limit of an operation, s.
 ANSWER_S: Final = 20.0
-#: How long the files of a user whose deputy hung are left alone, s.
+#: How long the files of a user whose deputy hung are not accessed, s.
 SHUNNED_S: Final = 60.0
 
-#: How long an end is waited for, s: one that hangs in the kernel ends when it can.
+#: How long to wait for a process to end, s: one that hangs in the kernel ends when it can.
 END_S: Final = 1.0
 
-#: Done again they do nothing else. Appending is not among them.
+#: Idempotent operations. Appending is not among them.
 _HARMLESS: Final = frozenset(
     ("look", "exists", "names", "real", "open", "make_directory", "begin", "put", "make", "discard")
 )
@@ -60,7 +61,7 @@ _MSG_CMSG_CLOEXEC: Final = 0x40000000
 
 
 class _Gone(Exception):
-    """The deputy has ended."""
+    """The deputy has exited."""
 
 
 class Deputies:
@@ -68,7 +69,7 @@ class Deputies:
 
     def __init__(self) -> None:
         self._own = own_account()
-        #: Whether users have other hands than this process.
+        #: Whether other processes than this one access users' files.
         self.are_needed = can_switch_user()
         self._lock = threading.Lock()
         self._known: dict[str, Deputy] = {}
@@ -76,7 +77,7 @@ class Deputies:
         self._ending: list[subprocess.Popen[bytes]] = []
 
     def hands_of(self, user: str) -> Hands:
-        """The hands that touch the files of a user. May ask a directory service. Raises NoSuchAccount."""
+        """The `Hands` that access the files of a user. May query a directory service. Raises NoSuchAccount."""
         if not self.are_needed or user == self._own.name:
             return OWN
         with self._lock:
@@ -86,7 +87,7 @@ class Deputies:
         return self.hands_as(account_named(user))
 
     def hands_as(self, account: Account | None) -> Hands:
-        """The hands that touch the files of an account; None is the account of this process."""
+        """The `Hands` that access the files of an account; None is the account of this process."""
         if account is None or not self.are_needed or account.is_root:
             return OWN
         with self._lock:
@@ -98,7 +99,7 @@ class Deputies:
     # -- their processes -----------------------------------------------------------------------------
 
     def began(self, deputy: Deputy) -> None:
-        """A deputy has a process: others that have nothing to do make room."""
+        """Note that a deputy has a process: idle ones make room."""
         with self._lock:
             self._live[id(deputy)] = deputy
             others = [each for each in self._live.values() if each is not deputy]
@@ -107,7 +108,7 @@ class Deputies:
             self._end(each, even_if_used=False)
 
     def tidy(self) -> None:
-        """End those that were not needed for long."""
+        """End deputies that were not needed for long."""
         now = time.monotonic()
         with self._lock:
             live = list(self._live.values())
@@ -136,22 +137,22 @@ class Deputies:
                 self._live.pop(id(deputy), None)
 
     def ended(self, process: subprocess.Popen[bytes]) -> None:
-        """A process was left; it is waited for some time, not now: it may hang in the kernel."""
+        """Note a process to be waited for later: it may hang in the kernel."""
         with self._lock:
             self._ending.append(process)
 
     @property
     def pids(self) -> list[int]:
-        """The processes that there are."""
+        """Process ids of the deputies."""
         with self._lock:
             return [each.pid for each in self._live.values() if each.pid]
 
 
 async def with_hands(hands: Hands, function: Callable[..., T], /, *arguments: Any, **named: Any) -> T:
-    """Call what uses these hands in a thread.
+    """Call a function that uses these `Hands` in a thread.
 
-    A deputy does one operation at a time, so calls wait for it here and not in threads: a user whose deputy hangs holds
-    one thread, and leaves the others to other users.
+    A deputy performs one operation at a time, so calls wait for it here and not in threads: a user whose deputy hangs
+    occupies one thread, and leaves the others to other users.
     """
     if not isinstance(hands, Deputy):
         return await asyncio.to_thread(function, *arguments, **named)
@@ -159,27 +160,27 @@ async def with_hands(hands: Hands, function: Callable[..., T], /, *arguments: An
         return await asyncio.to_thread(function, *arguments, **named)
 
 
-#: What a machine is short of, whichever user writes.
+#: Resources that a machine may run out of, whichever user writes.
 _MACHINES: Final = frozenset((errno.ENOSPC, errno.EROFS))
 
 
 def is_users(hands: Hands, problem: OSError) -> bool:
-    """Whether a problem of these hands is their user's own, and others on this machine would not have it.
+    """Whether a failure concerns only the user, and others on this machine would not have it.
 
-    A user can stop or kill a deputy and change what it may touch; the machine goes on taking jobs all the same.
+    A user can stop or kill a deputy and change what it may access; the machine continues to accept jobs anyway.
     """
     return isinstance(hands, Deputy) and problem.errno not in _MACHINES
 
 
 class Deputy(Hands):
-    """The hands of one user."""
+    """The `Hands` of one user."""
 
     def __init__(self, account: Account, deputies: Deputies) -> None:
         self.account = account
         self.used_at = self._made_at = time.monotonic()
         self._deputies = deputies
         self._lock = threading.Lock()
-        #: Held by what uses these hands from the event loop.
+        #: Held while the event loop uses these `Hands`.
         self.turn = asyncio.Lock()
         self._channel: socket.socket | None = None
         self._process: subprocess.Popen[bytes] | None = None
@@ -187,17 +188,17 @@ class Deputy(Hands):
 
     @property
     def is_young(self) -> bool:
-        """Whether its user's groups are still taken for what they were."""
+        """Whether its user's groups are still considered current."""
         return time.monotonic() - self._made_at < LIFE_S
 
     @property
     def is_shunned(self) -> bool:
-        """Whether its user's files are left alone."""
+        """Whether its user's files are not accessed for now."""
         return time.monotonic() < self._shunned_until
 
     @property
     def pid(self) -> int:
-        """Its process; 0 for none."""
+        """Its process id; 0 for none."""
         process = self._process
         return 0 if process is None else process.pid
 
@@ -234,35 +235,35 @@ class Deputy(Hands):
     def make(self, path: str, data: bytes, mode: int) -> None:
         self._ask("make", path, mode, data=data)
 
-    def called(self, deed: str, arguments: list[Any], data: bytes) -> list[Any]:
-        return list(self._ask("called", deed, arguments, data=data))
+    def called(self, operation: str, arguments: list[Any], data: bytes) -> list[Any]:
+        return list(self._ask("called", operation, arguments, data=data))
 
     def append(self, path: str, data: bytes) -> None:
         self._ask("append", path, data=data)
 
     # -- the process ---------------------------------------------------------------------------------
 
-    def _ask(self, deed: str, *arguments: object, data: bytes = b"") -> Any:
+    def _ask(self, operation: str, *arguments: object, data: bytes = b"") -> Any:
         with self._lock:
             if self.is_shunned:
-                raise OSError(errno.ETIMEDOUT, f"the files of {self.account.name} do not answer", arguments[0])
+                raise OSError(errno.ETIMEDOUT, f"file access as {self.account.name} does not respond", arguments[0])
             self.used_at = time.monotonic()
             try:
-                return self._told(deed, arguments, data)
+                return self._call(operation, arguments, data)
             except _Gone:
-                if deed not in _HARMLESS:
+                if operation not in _HARMLESS:
                     raise OSError(errno.EIO, self._gone_text(), arguments[0]) from None
             try:
-                return self._told(deed, arguments, data)
+                return self._call(operation, arguments, data)
             except _Gone:
                 raise OSError(errno.EIO, self._gone_text(), arguments[0]) from None
 
     def _gone_text(self) -> str:
-        return f"the process that acts as {self.account.name} has ended"
+        return f"the file-access process of {self.account.name} has exited"
 
-    def _told(self, deed: str, arguments: tuple[object, ...], data: bytes) -> Any:
+    def _call(self, operation: str, arguments: tuple[object, ...], data: bytes) -> Any:
         channel = self._channel or self._begin()
-        text = json.dumps([deed, *arguments]).encode()
+        text = json.dumps([operation, *arguments]).encode()
         try:
             channel.sendall(HEAD.pack(len(text), len(data)) + text)
             if data:
@@ -276,11 +277,11 @@ class Deputy(Hands):
         except (OSError, ValueError, _Gone):
             self._leave()
             raise _Gone from None
-        if deed != "open" and file >= 0:
+        if operation != "open" and file >= 0:
             os.close(file)
         if "errno" in answer:
             raise _problem(answer, arguments[0], self.account)
-        return answer["value"] if deed != "open" else file
+        return answer["value"] if operation != "open" else file
 
     def _begin(self) -> socket.socket:
         ours, theirs = socket.socketpair()
@@ -314,7 +315,7 @@ class Deputy(Hands):
             self._deputies.ended(process)
 
     def end(self, *, wait: bool) -> bool:
-        """End the process; False if it is at work, and is not waited for."""
+        """End the process; return False if it is busy, in which case it is not waited for."""
         if not self._lock.acquire(blocking=wait, timeout=ANSWER_S if wait else -1):
             return False
         try:
@@ -348,9 +349,9 @@ def _answered(channel: socket.socket) -> tuple[dict[str, Any], int]:
             raise _Gone
         answer = json.loads(text)
         if not isinstance(answer, dict) or ("errno" not in answer and "value" not in answer):
-            raise ValueError("no answer of a deputy")
+            raise ValueError("not a valid answer from the file-access process")
         return answer, files.pop() if files else -1
     finally:
-        # On success the one that is handed on was taken out.
+        # On success, the descriptor to pass on was taken out.
         for each in files:
             os.close(each)

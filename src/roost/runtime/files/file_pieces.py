@@ -1,7 +1,7 @@
-"""Pieces of users' files, read with the hands of their user: what a job has printed so far, and what became of it.
+"""Reading pieces of users' files as their user: a job's output so far, and later.
 
-The whole file is never read: from the asked byte on, at most so many. Directories, devices and pipes are refused, since
-a user can put them where a file was.
+The whole file is never read: from the requested byte on, at most `limit` bytes. Directories, devices and pipes are
+refused, since a user can put them where a file was.
 """
 
 from __future__ import annotations

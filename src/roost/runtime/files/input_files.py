@@ -1,11 +1,11 @@
-"""The files that a job needs where it runs, and where they are: its input as a manifest.
+"""The files that a job needs where it runs, and their locations: its input as a manifest.
 
 The executable, standard input and transfer_input_files, relative to the job's initial directory. Everything is placed
-under its base name: a directory ``d`` with all that is in it as ``d``, of ``d/`` what is in it. With
-preserve_relative_paths a relative name keeps its directories. Links are followed. What the queue kept of an earlier run
-comes last and replaces what has the same name.
+under its base name: ``d`` stands for the directory with its contents, ``d/`` for its contents only. With
+preserve_relative_paths a relative name keeps its directories. Links are followed. Files that the queue kept from an
+earlier run come last and replace files with the same name.
 
-What this module does not do: fetch URLs. A job that wants one is held and told so.
+This module does not fetch URLs. A job that requests one is held with a message that says so.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from typing import Final
 from roost.classad import ClassAd
 from roost.model.starter import StarterHold
 from roost.runtime.files.deputy.hands import OWN, Hands
-from roost.runtime.files.transfer import ITEMS_MAX, FileItem, Kind, Manifest, TransferProblem
+from roost.runtime.files.transfer import ITEMS_MAX, FileItem, ItemKind, Manifest, TransferProblem
 
-#: Names of standard output and error in the scratch directory of a job whose files are moved.
+#: Names of standard output and error in the scratch directory of a job with file transfer.
 STDOUT: Final = "_condor_stdout"
 STDERR: Final = "_condor_stderr"
 
 _URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 _BYTES_PER_MB: Final = 1024 * 1024
 _NULL: Final = "/dev/null"
-#: Directories below each other; a circle of links ends there.
+#: Maximum depth of directories; a cycle of links ends there.
 _DEPTH_MAX: Final = 64
 
 
 class _Refused(Exception):
-    """Something cannot be moved."""
+    """Something cannot be transferred."""
 
     def __init__(self, text: str, number: int = 0, code: StarterHold = StarterHold.TRANSFER_INPUT_ERROR) -> None:
         super().__init__(text)
@@ -44,9 +44,10 @@ class _Refused(Exception):
 def input_manifest(
     job_ad: ClassAd, *, spool: Path | None = None, limit_mb: int | None = None, hands: Hands = OWN
 ) -> Manifest | TransferProblem:
-    """The input of a job, looked up on this machine's disk, which it waits for, with the hands of the job's user.
+    """The input of a job, read from this machine's disk (blocking), as the job's user.
 
-    `spool` has what the queue kept for the job, and is the daemon's; `limit_mb` is MAX_TRANSFER_INPUT_MB.
+    `spool` has the files that the queue kept for the job, and belongs to the daemon; `limit_mb` is
+    MAX_TRANSFER_INPUT_MB.
     """
     kept: set[str] = set()
     found: dict[str, tuple[FileItem, Path]] = {}
@@ -71,14 +72,14 @@ def input_manifest(
     most = limit_of(job_ad, "MaxTransferInputMB", limit_mb)
     if most is not None and manifest.size_bytes > most * _BYTES_PER_MB:
         text = (
-            f"the input is {manifest.size_bytes / _BYTES_PER_MB:.1f} MB; {most} MB is the most (max_transfer_input_mb)"
+            f"the input is {manifest.size_bytes / _BYTES_PER_MB:.1f} MB; the limit is {most} MB (max_transfer_input_mb)"
         )
         return TransferProblem(code=StarterHold.INPUT_TOO_LARGE, text=text)
     return manifest
 
 
 def program_name(job_ad: ClassAd) -> str | None:
-    """The name of the executable in the scratch directory; None if it is not moved there."""
+    """The name of the executable in the scratch directory; None if it is not transferred."""
     command = job_ad.cell("cmd")
     if job_ad.cell("transferexecutable") is False or not isinstance(command, str) or not command:
         return None
@@ -86,7 +87,7 @@ def program_name(job_ad: ClassAd) -> str | None:
 
 
 def standard_input(job_ad: ClassAd) -> str | None:
-    """The name of standard input in the scratch directory; None if it is /dev/null or not moved."""
+    """The name of standard input in the scratch directory; None if it is /dev/null or not transferred."""
     given = job_ad.cell("in")
     if not isinstance(given, str) or given in ("", _NULL) or job_ad.cell("transferin") is False:
         return None
@@ -94,19 +95,19 @@ def standard_input(job_ad: ClassAd) -> str | None:
 
 
 def initial_directory(job_ad: ClassAd) -> Path:
-    """Where the user's relative names begin."""
+    """The directory to which the user's relative names refer."""
     given = job_ad.cell("iwd")
     return Path(given if isinstance(given, str) and given else "/")
 
 
 def names_in(job_ad: ClassAd, key: str) -> list[str]:
-    """A list of file names in a job's ad, which commas divide."""
+    """A comma-separated list of file names in a job's ad."""
     given = job_ad.cell(key)
     return [name.strip() for name in given.split(",") if name.strip()] if isinstance(given, str) else []
 
 
 def limit_of(job_ad: ClassAd, name: str, configured: int | None) -> int | None:
-    """A limit in MB: the job's own, else the configured one; None for none, which anything below 0 means."""
+    """A limit in MB: the job's own, otherwise the configured one; None for none, as any value below 0."""
     value = job_ad.eval(name) if name in job_ad else configured
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
 
@@ -117,7 +118,7 @@ def keeps_paths(job_ad: ClassAd) -> bool:
 
 
 def _wanted(job_ad: ClassAd) -> Iterator[tuple[str, Path, bool]]:
-    """Name in the scratch directory ("" for the top), path here, and whether it is the program."""
+    """Name in the scratch directory ("" for the top), local path, and whether it is the program."""
     iwd = initial_directory(job_ad)
     program = program_name(job_ad)
     if program is not None:
@@ -127,12 +128,14 @@ def _wanted(job_ad: ClassAd) -> Iterator[tuple[str, Path, bool]]:
         yield source, iwd / str(job_ad.cell("in")), False
     for given in names_in(job_ad, "transferinput"):
         if _URL.match(given):
-            raise _Refused(f"{given}: this pool does not fetch URLs; download it in the job, or transfer a file")
+            raise _Refused(
+                f"{given}: this pool does not fetch URLs; download the file in the job, or transfer a local file"
+            )
         yield placed(given, keep=keeps_paths(job_ad)), iwd / given, False
 
 
 def placed(given: str, *, keep: bool) -> str:
-    """The name under which a listed file or directory is placed; "" for what is in a directory."""
+    """The name under which a listed file or directory is placed; "" for the contents of a directory."""
     path = os.path.normpath(given)
     if given.endswith("/"):
         inside = keep and not path.startswith(("/", ".."))
@@ -141,12 +144,14 @@ def placed(given: str, *, keep: bool) -> str:
         return path
     name = os.path.basename(path)  # noqa: PTH119 - of a text, not of a file here
     if name in ("", ".", ".."):
-        raise _Refused(f"{given!r} has no name of its own; write the directory's name, or {given}/ for what is in it")
+        raise _Refused(f"{given!r} does not end in a name; write the directory's name, or {given}/ for its contents")
     return name
 
 
 def collected(hands: Hands, name: str, path: Path) -> Iterator[tuple[FileItem, Path]]:
-    """An item and, of a directory, all that is in it, with where it is. Raises ValueError for what cannot be moved."""
+    """An item and, for a directory, its contents, with their paths. Raises ValueError for what cannot be
+    transferred.
+    """
     try:
         yield from _collected(hands, name, path, 0)
     except _Refused as refused:
@@ -154,7 +159,7 @@ def collected(hands: Hands, name: str, path: Path) -> Iterator[tuple[FileItem, P
 
 
 def _collected(hands: Hands, name: str, path: Path, depth: int) -> Iterator[tuple[FileItem, Path]]:
-    """The item and, of a directory, all that is in it."""
+    """The item and, for a directory, its contents."""
     try:
         found = hands.look(str(path))
     except OSError as problem:
@@ -164,22 +169,22 @@ def _collected(hands: Hands, name: str, path: Path, depth: int) -> Iterator[tupl
         yield FileItem(name=name, size=found.size, mode=mode, changed_ns=found.changed_ns), path
         return
     if not found.is_directory:
-        raise _Refused(f"{path} is neither file nor directory")
+        raise _Refused(f"{path} is neither a file nor a directory")
     if depth > _DEPTH_MAX:
         raise _Refused(f"{path}: more than {_DEPTH_MAX} nested directories; is there a cycle of links?")
     if name:
-        yield FileItem(name=name, kind=Kind.DIRECTORY, mode=mode), path
+        yield FileItem(name=name, kind=ItemKind.DIRECTORY, mode=mode), path
     for entry in hands.names(str(path)):
         yield from _collected(hands, f"{name}/{entry}" if name else entry, path / entry, depth + 1)
 
 
 def _add(found: dict[str, tuple[FileItem, Path]], item: FileItem, path: Path, *, is_program: bool = False) -> None:
     if len(found) >= ITEMS_MAX:
-        raise _Refused(f"more than {ITEMS_MAX} files; pack them into one")
+        raise _Refused(f"more than {ITEMS_MAX} files; pack them into an archive")
     if item.name.startswith("../"):
-        raise _Refused(f"{path} would be placed outside of the scratch directory")
+        raise _Refused(f"{path} would be placed outside the scratch directory")
     if is_program:
-        # A program that is brought along may be run, whatever its bits were.
+        # A listed program may be executed, whatever its permission bits were.
         item = FileItem(name=item.name, size=item.size, mode=item.mode | 0o755, changed_ns=item.changed_ns)
     _parents(found, item.name)
     before = found.pop(item.name, None)
@@ -189,9 +194,9 @@ def _add(found: dict[str, tuple[FileItem, Path]], item: FileItem, path: Path, *,
 
 
 def _parents(found: dict[str, tuple[FileItem, Path]], name: str) -> None:
-    """Directories that a kept path needs; where they come from does not matter."""
+    """Directories that a kept path needs; their source does not matter."""
     parts = name.split("/")[:-1]
     for count in range(1, len(parts) + 1):
         parent = "/".join(parts[:count])
         if parent not in found:
-            found[parent] = FileItem(name=parent, kind=Kind.DIRECTORY, mode=0o755), Path()
+            found[parent] = FileItem(name=parent, kind=ItemKind.DIRECTORY, mode=0o755), Path()

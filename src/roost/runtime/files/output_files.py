@@ -1,8 +1,8 @@
-"""The files that a job leaves for its user, and where they go.
+"""The output files of a job, and where they go.
 
-Without a list: every plain file in the top level of the scratch directory that is new, was changed since the job's
-program was started, or was saved by an earlier run; no directories. With transfer_output_files exactly
-these, directories with all that is in them (of ``d/`` what is in it), under their base names; one that is missing is an
+Without a list: every regular file in the top level of the scratch directory that is new, was changed since the job's
+program was started, or was saved by an earlier run; no directories. With transfer_output_files, exactly the listed
+files, and directories with their contents (``d/``: only the contents), under their base names; a missing file is an
 error. Standard output and error go where the user wants them. transfer_output_remaps sends single files elsewhere.
 
 Links are followed as long as they stay within the scratch directory.
@@ -30,12 +30,12 @@ from roost.runtime.files.input_files import (
     names_in,
     program_name,
 )
-from roost.runtime.files.transfer import ITEMS_MAX, FileItem, Kind, Manifest, TransferProblem, unsafe
+from roost.runtime.files.transfer import ITEMS_MAX, FileItem, ItemKind, Manifest, TransferProblem, unsafe
 from roost.wire.requests.verb import Stream
 
 _BYTES_PER_MB: Final = 1024 * 1024
 _NULL: Final = "/dev/null"
-#: What Roost itself puts into the scratch directory.
+#: Names that Roost itself puts into the scratch directory.
 _OURS: Final = frozenset((".job.ad", ".machine.ad", ".update.ad", ".chirp.config", STDOUT, STDERR))
 _CODE: Final = StarterHold.TRANSFER_OUTPUT_ERROR
 
@@ -44,18 +44,19 @@ _CODE: Final = StarterHold.TRANSFER_OUTPUT_ERROR
 class Baseline:
     """The top level of a scratch directory before the job's program ran: name to (change, size, number of the file).
 
-    What an earlier run has saved is not in it: the user has not got it yet, so it is output of this run as well.
+    Files that an earlier run has saved are not in it: the user has not received them yet, so they are output of this
+    run as well.
     """
 
     files: Mapping[str, tuple[int, int, int]]
 
     @classmethod
     def of(cls, sandbox: Path, hands: Hands = OWN, saved: Collection[str] = ()) -> Baseline:
-        """As it is now, without the files that an earlier run has `saved`. Raises OSError."""
+        """The current state, without the files that an earlier run has `saved`. Raises OSError."""
         return cls(files={name: state for name, state in _top_level(sandbox, hands) if name not in saved})
 
 
-#: What comes of a link that leads nowhere, and of a file that has just been removed.
+#: Errors for a dangling link, and for a file that has just been removed.
 _NOWHERE = frozenset((errno.ENOENT, errno.ENOTDIR, errno.ELOOP))
 
 
@@ -68,7 +69,7 @@ class _Refused(Exception):
 def output_manifest(
     job_ad: ClassAd, sandbox: Path, baseline: Baseline, *, limit_mb: int | None = None, hands: Hands = OWN
 ) -> Manifest | TransferProblem:
-    """The output of a job, names as in the scratch directory; `output_place` says where they go."""
+    """The output of a job, with names as in the scratch directory; `output_place` says where they go."""
     listed = names_in(job_ad, "transferoutput") if "TransferOutput" in job_ad else None
     most = limit_of(job_ad, "MaxTransferOutputMB", limit_mb)
     return _manifest(job_ad, sandbox, baseline, listed, most, hands)
@@ -77,7 +78,7 @@ def output_manifest(
 def checkpoint_manifest(
     job_ad: ClassAd, sandbox: Path, baseline: Baseline, *, limit_mb: int | None = None, hands: Hands = OWN
 ) -> Manifest | TransferProblem:
-    """What a job has saved of its state: TransferCheckpoint, else its output."""
+    """A job's checkpoint: TransferCheckpoint, otherwise its output."""
     key = "transfercheckpoint" if "TransferCheckpoint" in job_ad else "transferoutput"
     listed = names_in(job_ad, key) if key in job_ad else None
     return _manifest(job_ad, sandbox, baseline, listed, limit_mb, hands)
@@ -99,7 +100,7 @@ def _manifest(
             for given in listed:
                 found.update(_listed(hands, root, given))
         if len(found) > ITEMS_MAX:
-            raise _Refused(f"more than {ITEMS_MAX} files; pack them into one")
+            raise _Refused(f"more than {ITEMS_MAX} files; pack them into an archive")
     except _Refused as refused:
         return refused.problem
     except OSError as problem:
@@ -110,7 +111,7 @@ def _manifest(
     )
     if most is not None and manifest.size_bytes > most * _BYTES_PER_MB:
         megabytes = f"{manifest.size_bytes / _BYTES_PER_MB:.1f} MB"
-        text = f"the output is {megabytes}; {most} MB is the most (max_transfer_output_mb)"
+        text = f"the output is {megabytes}; the limit is {most} MB (max_transfer_output_mb)"
         return TransferProblem(code=StarterHold.OUTPUT_TOO_LARGE, text=text)
     return manifest
 
@@ -132,7 +133,7 @@ def _top_level(sandbox: Path, hands: Hands) -> Iterator[tuple[str, tuple[int, in
             found = hands.look(path)
         except OSError as problem:
             if problem.errno not in _NOWHERE:
-                # What cannot be looked at may be output: it is not left out in silence.
+                # A file that cannot be examined may be output: it is not silently left out.
                 raise
             continue
         if found.is_file:
@@ -140,7 +141,7 @@ def _top_level(sandbox: Path, hands: Hands) -> Iterator[tuple[str, tuple[int, in
 
 
 def _streams(job_ad: ClassAd) -> list[str]:
-    """Standard output and error, as they are called in the scratch directory, where the user wants them."""
+    """Standard output and error that the user wants, under their names in the scratch directory."""
     names = []
     for key, transfer, name in (("out", "transferout", STDOUT), ("err", "transfererr", STDERR)):
         given = job_ad.cell(key)
@@ -159,7 +160,7 @@ def _listed(hands: Hands, root: Path, given: str) -> Iterator[tuple[str, tuple[F
             return
         raise _Refused(f"{given} is not in the scratch directory; the job must put its output there")
     if not hands.exists(f"{root}/{name}"):
-        raise _Refused(f"{root / name}: No such file or directory; the job did not make it", errno.ENOENT)
+        raise _Refused(f"{root / name}: No such file or directory; the job did not create it", errno.ENOENT)
     yield from _collected(hands, root, name, "" if given.endswith("/") or name == "." else name, 0)
 
 
@@ -173,21 +174,23 @@ def _within(hands: Hands, root: Path, path: str) -> str | None:
 def _collected(
     hands: Hands, root: Path, place: str, name: str, depth: int
 ) -> Iterator[tuple[str, tuple[FileItem, Path]]]:
-    """What is at a place of the scratch directory, under the name by which it is moved, with all that is in it."""
+    """The file at a place in the scratch directory, under its name for the transfer, with its contents if it is a
+    directory.
+    """
     real = Path(hands.real(f"{root}/{place}"))
     if not real.is_relative_to(root):
-        raise _Refused(f"{place} is a link that leads out of the scratch directory")
+        raise _Refused(f"{place} is a symbolic link that leads outside the scratch directory")
     found = hands.look(str(real))
     mode = stat.S_IMODE(found.mode) & 0o777
     if found.is_file:
         yield name, (FileItem(name=name, size=found.size, mode=mode, changed_ns=found.changed_ns), real)
         return
     if not found.is_directory:
-        raise _Refused(f"{place} is neither file nor directory")
+        raise _Refused(f"{place} is neither a file nor a directory")
     if depth > 64:
         raise _Refused(f"{place}: more than 64 nested directories; is there a cycle of links?")
     if name:
-        yield name, (FileItem(name=name, kind=Kind.DIRECTORY, mode=mode), real)
+        yield name, (FileItem(name=name, kind=ItemKind.DIRECTORY, mode=mode), real)
     for entry in hands.names(str(real)):
         yield from _collected(hands, root, f"{place}/{entry}", f"{name}/{entry}" if name else entry, depth + 1)
 
@@ -196,7 +199,7 @@ def _collected(
 
 
 def output_path(job_ad: ClassAd, stream: Stream) -> Path:
-    """Where a job's standard output or error ends up. Raises ValueError for a job that keeps none."""
+    """The final path of a job's standard output or error. Raises ValueError if the job keeps none."""
     key, name = ("err", STDERR) if stream == "err" else ("out", STDOUT)
     if job_ad.cell(key) in (None, "", _NULL):
         word = "error" if stream == "err" else "output"
@@ -205,7 +208,7 @@ def output_path(job_ad: ClassAd, stream: Stream) -> Path:
 
 
 def output_place(job_ad: ClassAd) -> Callable[[str], Path]:
-    """Where the user wants what has a name in the scratch directory. Raises ValueError for remaps that are none."""
+    """The user's destination for a name in the scratch directory. Raises ValueError for invalid remaps."""
     iwd = initial_directory(job_ad)
     remaps = output_remaps(job_ad)
     heads = {os.path.normpath(each): each for each in names_in(job_ad, "transferoutput")}
@@ -225,7 +228,7 @@ def output_place(job_ad: ClassAd) -> Callable[[str], Path]:
 
 
 def _shortened(name: str, heads: Mapping[str, str]) -> str:
-    """The name without the directories before the base name of what was listed."""
+    """The name without the directories above the base name of the listed item."""
     parts = name.split("/")
     for count in range(len(parts), 0, -1):
         if "/".join(parts[:count]) in heads:
@@ -234,7 +237,7 @@ def _shortened(name: str, heads: Mapping[str, str]) -> str:
 
 
 def output_remaps(job_ad: ClassAd) -> dict[str, str]:
-    r"""transfer_output_remaps, ``a = b; c = d``: ``\`` takes the meaning of ``=`` and ``;`` away. Raises ValueError."""
+    r"""transfer_output_remaps, ``a = b; c = d``: ``\`` escapes ``=`` and ``;``. Raises ValueError."""
     given = job_ad.cell("transferoutputremaps")
     if not isinstance(given, str):
         return {}

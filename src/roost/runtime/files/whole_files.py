@@ -1,16 +1,16 @@
-"""Files that get their name when they are whole: each is written under a name of its writer's own, then renamed.
+"""Atomic file writes: each file is written under a temporary name unique to its writer, then renamed.
 
     write_whole(path, text, mode=0o600)
     rewrite_whole(path, text)  # keeps mode and owner
 
-The name of the file that is not whole yet has the target, the machine, its boot, the process (number and start) and a
-count in it, and the file is created exclusively: no two writers ever share one, be they threads, processes or machines
-with a common file system. Of two that write the same target the last one wins, and its file is whole.
+The temporary name contains the target, the machine, its boot, the process (number and start) and a counter, and the
+file is created exclusively: no two writers ever share one, whether threads, processes or machines with a shared file
+system. Of two that write the same target the last one wins, and its file is complete.
 
-A writer that is killed leaves such a file behind. `sweep` removes those of a directory whose writers are dead; daemons
-call it at their start for the directories that they own, a DAG's process for the files of its DAG.
+A killed writer leaves such a file behind. `sweep` removes those of a directory whose writers are dead; daemons call it
+at startup for the directories that they own, a DAG's process for the files of its DAG.
 
-What is moved for jobs in pieces has a class of its own (`transfer`, `deputy.hands`).
+Files transferred for jobs in pieces have a separate class (`transfer`, `deputy.hands`).
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ from typing import Final
 
 _PREFIX: Final = ".roost-"
 _SUFFIX: Final = ".tmp"
-#: How old a file of a writer on another machine is when its writer is taken for dead, s.
+#: Age of a file whose writer on another machine is considered dead, s.
 FOREIGN_S: Final = 86_400.0
 
 _numbers: Final = itertools.count()
-#: This process's number and what names it; another one after a fork.
+#: This process's number and its identifier; recomputed after a fork.
 _own: tuple[int, str] = (0, "")
 
 
 def write_whole(path: Path, data: str | bytes, *, mode: int = 0o666, sync: bool = False) -> None:
-    """Write a file whole or not at all; the umask counts. `sync`: it is on the disk then. Raises OSError."""
+    """Write a file atomically, subject to the umask. `sync`: it is then on disk. Raises OSError."""
     descriptor, fresh = open_beside(path, mode=mode)
     try:
         with os.fdopen(descriptor, "wb") as file:
@@ -53,9 +53,9 @@ def write_whole(path: Path, data: str | bytes, *, mode: int = 0o666, sync: bool 
 
 
 def rewrite_whole(path: Path, data: str | bytes) -> None:
-    """Replace what a user's file contains, whole or not at all, and keep its mode and owner; a link leads to the file.
+    """Replace the contents of a user's file atomically, keeping its mode and owner; a link is followed.
 
-    It is on the disk then. Raises OSError.
+    It is then on disk. Raises OSError.
     """
     path = path.resolve(strict=True)
     before = path.stat()
@@ -76,7 +76,7 @@ def rewrite_whole(path: Path, data: str | bytes) -> None:
 
 
 def write_first(path: Path, data: str | bytes, *, mode: int = 0o666) -> None:
-    """Write a new file, whole or not at all. Raises FileExistsError if there is one, OSError."""
+    """Write a new file atomically. Raises FileExistsError if it exists, OSError."""
     descriptor, fresh = open_beside(path, mode=mode)
     try:
         with os.fdopen(descriptor, "wb") as file:
@@ -88,7 +88,10 @@ def write_first(path: Path, data: str | bytes, *, mode: int = 0o666) -> None:
 
 
 def open_beside(path: Path, *, mode: int = 0o666) -> tuple[int, Path]:
-    """Create a file of this writer's alone beside a path: its descriptor, for writing, and its name. Raises OSError."""
+    """Create a file unique to this writer next to a path; return its descriptor, for writing, and its name.
+
+    Raises OSError.
+    """
     while True:
         name = f"{_PREFIX}{_of_target(path.name)}-{_writer()}-{next(_numbers)}{_SUFFIX}"
         fresh = path.with_name(name)
@@ -97,7 +100,7 @@ def open_beside(path: Path, *, mode: int = 0o666) -> tuple[int, Path]:
 
 
 def sweep(directory: Path, targets: Iterable[str] | None = None) -> None:
-    """Remove what writers left there that are dead; of these targets only, where they are given."""
+    """Remove the files of dead writers in a directory; only for these targets, if given."""
     wanted = None if targets is None else {_of_target(each) for each in targets}
     with contextlib.suppress(OSError):
         for entry in list(os.scandir(directory)):
@@ -133,11 +136,11 @@ def _of_target(name: str) -> str:
 
 
 def _writer() -> str:
-    """Machine and name space of processes, boot, number and start of this process."""
+    """Machine and process namespace, boot, number and start of this process."""
     global _own
     pid = os.getpid()
     if _own[0] != pid:
-        # Commands that write nothing need not have it.
+        # Commands that write nothing do not need it.
         from roost.runtime.processes.shepherd.processes import boot_id, start_of
 
         space = ""

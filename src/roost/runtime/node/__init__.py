@@ -1,1 +1,1 @@
-"""The daemon of an execute machine, and what it does for its core: runs, hooks, readings, messages, files of state."""
+"""The daemon of an execute machine, and its core's effects: runs, hooks, sensor readings, messages, state files."""

@@ -1,4 +1,4 @@
-"""What administrators ask of an execute machine: its ads, drains, evictions, its story."""
+"""Answers to requests of administrators to an execute machine: its ads, drains, evictions, its story."""
 
 from __future__ import annotations
 
@@ -41,18 +41,19 @@ if TYPE_CHECKING:
     from roost.runtime.node.transition_log import TransitionLog
 
 
-#: Stories that are read at the same time.
+#: Maximum number of stories that are read at the same time.
 READERS: Final = 2
-#: What can be done about drains that are refused.
+#: Remedies for refused drains.
 _DRAIN_REMEDIES: Final = {
-    Refusal.ALREADY_DRAINING: "`roost drain --cancel` ends that one",
-    Refusal.DRAIN_CHECK_FAILED: "`roost status --json` shows what the slots are; leave --check out to drain anyway",
-    Refusal.NO_SUCH_DRAIN: "`roost status --json` has DrainingRequestId; without --request-id any drain is ended",
+    Refusal.ALREADY_DRAINING: "`roost drain --cancel` cancels that one",
+    Refusal.DRAIN_CHECK_FAILED: "`roost status --json` shows the slots' attributes; omit --check to drain anyway",
+    Refusal.NO_SUCH_DRAIN: "`roost status --json` shows DrainingRequestId; without --request-id, any drain is "
+    "cancelled",
 }
 
 
-class AnswersDaemon(Protocol):
-    """What answers need of the machine's daemon."""
+class NodeAnswersDaemon(Protocol):
+    """The interface of the machine's daemon for answers."""
 
     name: str
     config: Config
@@ -68,13 +69,13 @@ class AnswersDaemon(Protocol):
     transition_log: TransitionLog
 
     def carry_out(self, outs: Outs | None) -> None:
-        """Do what the machine's core orders."""
+        """Carry out the effects of the machine's core."""
 
     def poll_now(self) -> None:
-        """Look at the policy."""
+        """Evaluate the policy."""
 
     def record(self, decision: AuditRecord | None) -> None:
-        """Have a decision on record."""
+        """Record a decision."""
 
 
 class NodeAnswers(RequestAnswers):
@@ -82,11 +83,11 @@ class NodeAnswers(RequestAnswers):
 
     of = Daemon.MACHINE
 
-    def __init__(self, daemon: AnswersDaemon) -> None:
+    def __init__(self, daemon: NodeAnswersDaemon) -> None:
         super().__init__(daemon.bus)
         self._daemon = daemon
         self._machine = daemon.machine
-        #: Not the threads that jobs and their files need.
+        #: A pool separate from the threads that jobs and their files need.
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="story")
 
     def refusal(self, verb: Verb, sender: str) -> Answer | None:
@@ -95,7 +96,7 @@ class NodeAnswers(RequestAnswers):
         return refusal(verb, sender, superusers(config), access(config, "STARTD"))
 
     def denied(self, ask: Ask, sender: str, why: str) -> None:
-        """A user may not ask that: have it on record."""
+        """Record that a user was denied a request."""
         self._record(AuditKind.COMMAND, ask.what, sender, self._daemon.clock.now(), why)
 
     async def answered(self, request: Request[Any], sender: str, reply: str, request_id: str) -> object:
@@ -128,10 +129,10 @@ class NodeAnswers(RequestAnswers):
             case machine.Poll():
                 self._daemon.poll_now()
                 return None
-        raise AssertionError(f"the machine has no answer to a request of the table: {request}")
+        raise AssertionError(f"the machine has no handler for the request {request}")
 
     async def _story(self, asked: machine.Story) -> list[SlotTransition]:
-        """What has happened; the files may be long, so that a thread reads them."""
+        """What has happened; a thread reads the files, because they may be long."""
         transition_log = self._daemon.transition_log
         transition_log.write(explained=True)
         loop = asyncio.get_running_loop()
@@ -170,7 +171,7 @@ class NodeAnswers(RequestAnswers):
         return None if refused is None else _refused(refused)
 
     def _named(self, name: str) -> list[NodeSlot]:
-        """The slot of a name, or all of them for ""."""
+        """The slot with a name, or all slots for ""."""
         slots = [slot for slot in self._machine.slots if not name or slot.name == name]
         if not slots:
             raise NotFound(f"there is no slot {name!r} on {self._daemon.name}")
@@ -189,7 +190,7 @@ class NodeAnswers(RequestAnswers):
         closed = [slot for slot in self._named(asked.slot) if slot.state.broken is not None]
         done = machine.Slots(slots=tuple(slot.name for slot in closed))
         if closed:
-            self._record(AuditKind.COMMAND, "slots are opened again", sender, now, slots=done.slots)
+            self._record(AuditKind.COMMAND, "slots are reopened", sender, now, slots=done.slots)
         for slot in closed:
             self._daemon.carry_out(self._machine.host.receive(slot, ev.SlotMended(), now))
         self._daemon.poll_now()

@@ -1,15 +1,15 @@
-"""The program that a machine runs while its slots are unused: the administrator's backfill client.
+"""The administrator's backfill client: the program that a machine runs while its slots are unused.
 
-There is one on a machine, however many of its slots do backfill. The core orders its start when the first slot wants
-it, and its end when one of them leaves; it is told when the client has come to run and when nothing of it is left. A
-client that ends by itself is started again at the next poll of a slot that still wants it, after a pause that grows
-when it ends quickly.
+There is one per machine, however many of its slots do backfill. The core orders its start when the first slot wants it,
+and its end when one of them leaves; the core is notified when the client runs and when nothing of it is left. A client
+that ends by itself is restarted at the next poll of a slot that still wants it, after a pause that grows if it ends
+quickly.
 
 It runs below the nursery as jobs do, so that all of its processes are known and can be killed; in BOINC_InitialDir, as
-BOINC_Owner where root runs the machine, with a scratch directory of its own that goes when it goes. A client that a
-killed daemon left is ended at the next start (`runs.takeover`), and begun again when it is due.
+BOINC_Owner if root runs the machine, with its own scratch directory that is removed at its end. A client that a killed
+daemon left is ended at the next start (`runs.takeover`), and restarted when it is due.
 
-What it does not do: decide when.
+This module does not decide when to run it.
 """
 
 from __future__ import annotations
@@ -41,24 +41,24 @@ from roost.runtime.processes.spawn_order import NotStarted, OrderTooLarge, Proce
 
 _log = logging.getLogger("roost.backfill")
 
-#: Pauses before a client that ended is started again, s.
+#: Pauses before a client that ended is restarted, s.
 FIRST_PAUSE_S: Final = 1.0
 LONGEST_PAUSE_S: Final = 300.0
-#: One that has run so long has recovered, s.
+#: A client that has run this long has recovered, s.
 RECOVERED_S: Final = 600.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientAround:
-    """What a client is run with."""
+    """The surroundings of a client."""
 
     home: Home
     deputies: Deputies
-    #: Does something beside.
+    #: Starts a background task.
     spawn: Callable[[Coroutine[Any, Any, Any]], object]
-    #: The ad of a slot that does backfill; None where none does, and the client is not needed.
+    #: The ad of a slot that does backfill; None if there is none, and the client is not needed.
     slot_ad: Callable[[], ClassAd | None]
-    #: Hears that the client runs, or that nothing is left of it.
+    #: Notified that the client runs, or that nothing is left of it.
     tell: Callable[[bool], None]
 
 
@@ -91,20 +91,20 @@ class BackfillClient:
         self._pause_s = FIRST_PAUSE_S
         self._not_before = 0.0
         self._ending = False
-        #: It was to end, and so is not a client that fails.
+        #: It was ordered to end, so its end is not a failure.
         self._killed = False
-        #: Processor time and instant of the last look.
+        #: Processor time and instant of the last reading.
         self._cpu_s, self._looked_at = 0.0, 0.0
 
     def reconfigure(self, config: Config) -> None:
-        """The next client follows the new configuration, which may also have fixed what was wrong."""
+        """Use the new configuration for the next client; it may also have fixed a problem."""
         self._config = config
         self._pause_s, self._not_before = FIRST_PAUSE_S, 0.0
 
     # -- orders --------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Start the client, unless it runs or has its pause."""
+        """Start the client, unless it runs or is pausing."""
         if self._running is not None or self._ending or _now() < self._not_before:
             return
         self._running = asyncio.create_task(self._run(), name="backfill")
@@ -119,7 +119,7 @@ class BackfillClient:
             self._around.spawn(self._family.kill())
 
     async def stop(self) -> None:
-        """End the client, and start none any more."""
+        """End the client, and do not start one again."""
         self._ending = True
         if self._family is not None:
             await self._family.kill()
@@ -128,7 +128,7 @@ class BackfillClient:
                 await asyncio.wait([self._running])
 
     async def cpu_percent(self) -> float:
-        """Percent of one core that the client has used since this was asked last."""
+        """Processor use of the client since the last call, percent of one core."""
         usage = None if self._family is None else await self._family.usage()
         if usage is None:
             return 0.0
@@ -154,13 +154,13 @@ class BackfillClient:
             order = await asyncio.to_thread(self._order, key, record, sandbox, account)
             await self._lived(order)
         except _FAILURES as error:
-            _log.error("the backfill client cannot be run: %s", error)
+            _log.error("cannot run the backfill client: %s", error)
         finally:
             self._rest(_now() - began)
             await asyncio.to_thread(_clear, record, sandbox)
 
     def _rest(self, lasted_s: float) -> None:
-        """How long it takes until the next start."""
+        """Time until the next start."""
         if self._killed or lasted_s > RECOVERED_S:
             self._pause_s = FIRST_PAUSE_S
         self._not_before = 0.0 if self._killed else _now() + self._pause_s
@@ -168,7 +168,7 @@ class BackfillClient:
         self._killed = False
 
     async def _lived(self, order: SpawnOrder) -> None:
-        """The client from its start to its end."""
+        """Run the client from its start to its end."""
         assert self.nursery is not None
         found = await self.nursery.spawn(order)
         if isinstance(found, NotStarted):
@@ -176,10 +176,10 @@ class BackfillClient:
         self._family, self._cpu_s, self._looked_at = found, 0.0, time.monotonic()
         try:
             if self._ending or self._around.slot_ad() is None:
-                # The slot that wanted it has gone meanwhile.
+                # The slot that wanted it has stopped backfill meanwhile.
                 await found.kill()
             else:
-                _log.info("the backfill client runs, pid %d", found.pid)
+                _log.info("the backfill client is running, pid %d", found.pid)
                 self._around.tell(True)
             _log.info("the backfill client has ended: %s", _words(await found.wait()))
         finally:
@@ -189,12 +189,12 @@ class BackfillClient:
     # -- what it is ----------------------------------------------------------------------------------
 
     def _account(self) -> Account | None:
-        """The account it runs as; None for the daemon's own."""
+        """The account as which it runs; None for the daemon's own."""
         name = self._config.get("BOINC_Owner")
         if not can_switch_user():
             return None
         if not name:
-            raise _CannotRun("BOINC_Owner is not set; name the user that it runs as, which is not root")
+            raise _CannotRun("BOINC_Owner is not set; name the user that the client runs as, other than root")
         try:
             account = account_named(name)
         except NoSuchAccount as problem:
@@ -254,7 +254,7 @@ class BackfillClient:
 
 
 def _now() -> float:
-    """Seconds on the clock of the daemon."""
+    """The current time of the daemon's clock, s."""
     return asyncio.get_running_loop().time()
 
 
@@ -269,4 +269,4 @@ def _clear(record: Path, sandbox: Sandbox | None) -> None:
 def _words(end: ProcessEnd) -> str:
     if end.signal is not None:
         return f"signal {end.signal}"
-    return "how is unknown" if end.exit_code is None else f"status {end.exit_code}"
+    return "unknown status" if end.exit_code is None else f"status {end.exit_code}"

@@ -1,10 +1,10 @@
-"""How fast a processor of this machine is: Mips and KFlops, found out in a few tenths of a second.
+"""The speed of this machine's processor: Mips and KFlops, measured in a few tenths of a second.
 
-HTCondor measures Dhrystone and Linpack. Here Mips comes from compressing text, which is integer work with branches and
-tables, told in the instructions that zlib takes for it, by estimate; KFlops from solving systems of linear equations.
-The figures order the machines of a pool by their speed. They are not HTCondor's figures.
+HTCondor measures Dhrystone and Linpack. Here Mips is based on compressing text, which is integer work with branches and
+tables, expressed as the estimated number of zlib's instructions; KFlops on solving systems of linear equations. The
+figures order the machines of a pool by their speed. They are not comparable to HTCondor's figures.
 
-The work is done in a process of its own, which takes its memory with it and can be stopped.
+The work is done in a separate process, which frees its memory at its end and can be stopped.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ import roost
 RUN_S: Final = 0.2
 #: How long both may take, s.
 LIMIT_S: Final = 60.0
-#: Instructions for a byte of the text, estimated.
+#: Estimated number of instructions per byte of the text.
 _INSTRUCTIONS_PER_BYTE: Final = 90
 _TEXT_BYTES: Final = 64 * 1024
 _ORDER: Final = 300
 
 
 async def run_benchmarks() -> tuple[int | None, int | None]:
-    """Mips and KFlops; None for what could not be found out. Cancel it to stop them."""
+    """Mips and KFlops; None for a value that could not be determined. Cancel it to stop the benchmarks."""
     source = str(Path(roost.__file__).resolve().parents[1])
     process = await asyncio.create_subprocess_exec(
         sys.executable,
@@ -60,7 +60,7 @@ async def run_benchmarks() -> tuple[int | None, int | None]:
 
 
 def mips() -> int:
-    """Millions of instructions a second."""
+    """Millions of instructions per second."""
     chance = random.Random(1)
     words = [bytes(chance.choices(b"etaoinshrdlu", k=chance.randint(2, 9))) for _ in range(400)]
     text = b" ".join(chance.choices(words, k=_TEXT_BYTES // 6))
@@ -69,7 +69,7 @@ def mips() -> int:
 
 
 def kflops() -> int | None:
-    """Thousands of floating point operations a second; None without NumPy."""
+    """Thousands of floating point operations per second; None without NumPy."""
     try:
         import numpy as np
     except ImportError:

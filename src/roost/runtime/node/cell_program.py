@@ -1,18 +1,18 @@
-"""What is executed for a job of `qsub`: its script, which came with it, or its command, by a shell.
+"""The command executed for a job of `qsub`: its script, which was sent with it, or its command, run by a shell.
 
-A script is put into the scratch directory. The queue's shell start mode says how it is started:
+A script is put into the scratch directory. The queue's shell start mode determines how it is started:
 
 * posix_compliant: the shell gets its path and the arguments. The shell is that of `-S`, else the queue's.
 * unix_behavior: the interpreter that its first line names, with the options there, as the kernel does it; /bin/sh if it
   names none. Neither `-S` nor the queue's shell counts.
 * script_from_stdin: the shell reads it from its standard input.
 
-A shell whose name is one of the login shells begins as one: its name has a `-` before it. A command (`-b y`) and its
+A shell that is listed as a login shell is started as one: its name has a `-` before it. A command (`-b y`) and its
 arguments are one line for the shell, as in Grid Engine; with `-shell n` the command is executed as it is.
 
-With a starter method the queue's program is executed instead of all that, with what the shell would get.
+With a starter method, the queue's program is executed instead, with the arguments of the shell.
 
-For `qrsh` and `qlogin` the shell is the login shell of the job's user, and without a command it begins as one.
+For `qrsh` and `qlogin` the shell is the login shell of the job's user, and without a command it is started as one.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from typing import Final, NamedTuple
 
 from roost.classad import ClassAd
 from roost.classad.values import fold
-from roost.model.cell_requests import DIRECT, INTERACTIVE, NAME, SCRIPT, SHELL, Interaction
+from roost.model.cell_requests import ACCOUNT, DIRECT, INTERACTIVE, NAME, SCRIPT, SHELL, Interaction
 from roost.model.command_line import arguments_of
 from roost.model.path_lists import path_for
 from roost.model.queue_context import QueueContext
@@ -33,14 +33,14 @@ from roost.model.scripts import unpacked_script
 #: The script in the scratch directory.
 SCRIPT_FILE: Final = ".job_script"
 _SHELL: Final = "/bin/sh"
-#: Of a script's first line the kernel looks at so many characters.
+#: Number of characters of a script's first line that the kernel reads.
 _FIRST_LINE_MAX: Final = 255
-#: What jobs without a queue instance have.
+#: The settings of jobs without a queue instance.
 _NO_QUEUE: Final = QueueContext(queue="", host="")
 
 
 class Start(NamedTuple):
-    """What is executed, with which arguments, the program's name first, and the standard input instead of its own."""
+    """The program, its arguments beginning with its own name, and a standard input that replaces the job's."""
 
     path: Path
     arguments: tuple[str, ...]
@@ -77,9 +77,9 @@ def cell_program(
     login_shell: str = "",
     search: str = os.defpath,
 ) -> Start:
-    """What is executed for a job of `qsub` in a queue instance; the login shell is that of its user, "" for none.
+    """The command of a `qsub` job in a queue instance; the login shell is that of its user, "" for none.
 
-    `search` is the job's PATH, where a command is looked for that no shell looks for. Raises CommandLineError.
+    `search` is the job's PATH, used to find a command that is run without a shell. Raises CommandLineError.
     """
     given, command, words = ad.cell(fold(SHELL)), str(ad.cell("cmd")), arguments_of(ad)
     queue, interaction = context or _NO_QUEUE, interaction_of(ad)
@@ -107,22 +107,22 @@ def cell_program(
 
 
 def _shell(given: object, queue: QueueContext) -> str:
-    """The shell of `-S` that counts on this host, else the queue's."""
+    """The shell of `-S` for this host, otherwise the queue's."""
     try:
         found = path_for(given, queue.host) if isinstance(given, str) else None
     except ValueError:
-        # Only what the queue has not checked: it cannot be executed, and the job is told so.
+        # Only one that the queue has not checked: executing it fails, and the job gets that error.
         found = str(given)
     return found or queue.shell
 
 
 def _searched(command: str, directory: Path, search: str) -> Path:
-    """The file of a command, as execvp finds it; one without a directory in its name is not looked for in the job's."""
+    """The file of a command, as found by execvp; a name without a directory is not looked up in the job's directory."""
     if "/" in command:
         return directory / command
     places = [directory / place for place in search.split(":")]
     found = shutil.which(command, path=":".join(map(str, places)))
-    # A missing command is reported with the last place where it was looked for.
+    # A missing command is reported with the last location where it was looked up.
     return Path(found) if found else places[-1] / command
 
 
@@ -133,8 +133,20 @@ def _by_method(queue: QueueContext, script: Path | None, command: str, words: tu
     return Start(Path(method), (method, command if script is None else str(script), *words))
 
 
-def method_environment(ad: ClassAd, context: QueueContext) -> dict[str, str]:
-    """What a starter method is told of the shell in whose place it is executed."""
+def program_environment(ad: ClassAd, context: QueueContext, directory: Path) -> dict[str, str]:
+    """The variables of a `qsub` job that describe its program."""
+    account = ad.eval(ACCOUNT)
+    told = {"SGE_ACCOUNT": account if isinstance(account, str) and account else "sge", "SGE_CWD_PATH": str(directory)}
+    if interaction_of(ad) is None:
+        # Regardless of the submission, and even if the kernel chooses another one from the first line of a script.
+        told["SHELL"] = _shell(ad.cell(fold(SHELL)), context)
+    if context.starter_method:
+        told |= _method_environment(ad, context)
+    return told
+
+
+def _method_environment(ad: ClassAd, context: QueueContext) -> dict[str, str]:
+    """The variables of a starter method that describe the shell it replaces."""
     shell = _shell(ad.cell(fold(SHELL)), context)
     return {
         "SGE_STARTER_SHELL_PATH": shell,
@@ -144,7 +156,7 @@ def method_environment(ad: ClassAd, context: QueueContext) -> dict[str, str]:
 
 
 def _interpreter(script: bytes) -> tuple[str, ...]:
-    """What the first line of a script names, and what it gives that: one word at most, as the kernel does."""
+    """The interpreter in the first line of a script, and its argument: at most one word, as in the kernel."""
     line = os.fsdecode(script[:_FIRST_LINE_MAX].partition(b"\n")[0])
     words = line[2:].strip().split(None, 1) if line.startswith("#!") else []
     return tuple(words) or (_SHELL,)

@@ -1,9 +1,9 @@
-"""The daemon of an execute machine: its core between bus, sensors, nursery and disk.
+"""The daemon of an execute machine: its core, connected to bus, sensors, nursery and disk.
 
-Sensors are read as often as the core wants to look. Orders of the core become messages, timers, and work that `Runner`s
-do for the runs of jobs. Ends of runs are kept on disk until the queue says that it has them on its own.
+Sensors are read whenever the core polls. Effects of the core become messages, timers, and work that `Runner`s do for
+the runs of jobs. Ends of runs are kept on disk until the queue confirms that it has stored them.
 
-What it does not do: decide. `roost.node` does.
+It makes no decisions; `roost.node` does.
 """
 
 from __future__ import annotations
@@ -71,17 +71,17 @@ from roost.runtime.node.tasks.slave_tasks import SlaveTasks
 from roost.runtime.node.transition_log import TransitionLog
 from roost.runtime.processes.accounts import can_switch_user
 from roost.runtime.processes.cron import CronAround, CronPrograms
+from roost.runtime.processes.isolation import isolation_problem
 from roost.runtime.processes.memory_control import limits_memory
 from roost.runtime.processes.nursery import Nursery, NurseryFailed
-from roost.runtime.role import ConfigurationRefused, RoleContext, must_go_on
-from roost.runtime.role import Ending as DaemonEnding
+from roost.runtime.role import ConfigurationRefused, DaemonEnding, RoleContext, must_go_on
 from roost.startd.layout.change import PresentLayout
 from roost.startd.layout.problems import LayoutRefused
-from roost.startd.machine import Step
+from roost.startd.machine import SlotStep
 from roost.startd.slot_ad.ad import host_identity
 from roost.startd.slot_state import SlotState
 from roost.startd.states import BACKFILL_BUSY, State
-from roost.starter.machine import Step as StarterStep
+from roost.starter.machine import StarterStep
 from roost.starter.unit_environment import check as check_unit_environment
 from roost.wire import messages as m
 from roost.wire.audit import audit_data
@@ -90,16 +90,16 @@ from roost.wire.messages import Message
 _log = logging.getLogger("roost.node")
 _starter_log = logging.getLogger("roost.starter")
 
-#: How long hooks that still run at the daemon's end may take to be gone, s.
+#: How long hooks that still run when the daemon stops may take to exit, s.
 HOOKS_END_S: Final = 10.0
-#: How often what still runs is told to end when the daemon does.
+#: How often whatever still runs is ordered to end when the daemon stops.
 _ROUNDS: Final = 3
-#: How often deputies that have nothing to do are looked for, s.
+#: Interval at which idle deputies are looked for, s.
 TIDY_S: Final = 15.0
 
 
 class NodeDaemon:
-    """An execute machine at work."""
+    """A running execute machine."""
 
     def __init__(self, context: RoleContext, config: Config, bus: Carrier) -> None:
         self.context = context
@@ -113,10 +113,10 @@ class NodeDaemon:
         self.scratch = Scratch(self.execute_directories(config), context.home)
         self.sensors = self._sensors(config)
         self._inventories = Inventories()
-        #: Seconds east of UTC, as it was measured last.
+        #: UTC offset, seconds east, as last measured.
         self._zone_offset_s: int | None = None
         plan = self._plan(config)
-        #: What was said of records that cannot be read.
+        #: The last message about records that cannot be read.
         self._unreadable = ""
         self.reports = Reports(context.home.jobs)
         self.state = NodeState(context.home.run / "slots", self.clock, self.reports)
@@ -141,13 +141,13 @@ class NodeDaemon:
         self.lanes = Lanes(bus, NodeAnswers(self).on_ask)
         self._poll_now = asyncio.Event()
         self._poll_is_far = False
-        #: When polls began, as the event loop counts.
+        #: When polls began, on the event loop's clock.
         self._polls_since = 0.0
         self._stopping = False
         self._empty = asyncio.Event()
         self.nursery: Nursery | None = None
         self.deputies = Deputies()
-        #: For each directory of scratch directories.
+        #: For each directory with scratch directories.
         self.sandboxes = {each: Sandboxes(each) for each in self.scratch.current}
         self.backfill = self._backfill_client(config)
         directories = dict.fromkeys((*self.scratch.current, context.home.execute, context.home.jobs))
@@ -161,7 +161,7 @@ class NodeDaemon:
             admit=self.context.home.let_others_to,
             changed=lambda: self._cron_changed(True),
         )
-        #: Programs have said that the pool is to hear of their output at once.
+        #: Programs have asked that their output be published at once.
         self._tell_cron = False
 
     def _backfill_client(self, config: Config) -> BackfillClient:
@@ -197,7 +197,7 @@ class NodeDaemon:
             raise ConfigurationRefused(str(error)) from None
 
     def _cron_changed(self, at_once: bool) -> None:
-        """Programs have printed something: policies see it at once, the pool when it is told of a slot."""
+        """Note output of programs: policies see it at once, the pool with a slot's next ad."""
         self._tell_cron = self._tell_cron or at_once
         self._poll_now.set()
 
@@ -206,7 +206,7 @@ class NodeDaemon:
         return None if slot is None else self.machine.ad(slot, self.clock.now())
 
     def execute_directories(self, config: Config) -> Mapping[int, Path]:
-        """Slot, 0 for the machine, to the directory that its scratch directories are made in."""
+        """Slot, 0 for the machine, to the directory in which its scratch directories are made."""
         try:
             return directories_of(config)
         except ConfigError as error:
@@ -220,7 +220,7 @@ class NodeDaemon:
             raise ConfigurationRefused(str(error)) from None
 
     def plan_with(self, present: PresentLayout, config: Config | None = None) -> NodePlan:
-        """The plan of a machine that has slots already. Raises ConfigurationRefused."""
+        """The plan of a machine that already has slots. Raises ConfigurationRefused."""
         return self._plan(config or self.config, self.machine.plan, present)
 
     def _plan(self, config: Config, earlier: NodePlan | None = None, present: PresentLayout | None = None) -> NodePlan:
@@ -251,19 +251,20 @@ class NodeDaemon:
         return plan
 
     def platform(self, config: Config) -> dict[str, Any]:
-        """What the slots' ads say of the system."""
+        """The attributes of slot ads that describe the system."""
         return {**system_platform(config), **container_abilities(config), **docker_abilities(config)}
 
     # -- life ----------------------------------------------------------------------------------------
 
     async def start(self) -> None:
-        """Begin: the nursery, runs that an earlier daemon left, the bus, sensors."""
+        """Start: the nursery, runs that an earlier daemon left, the bus, sensors."""
         try:
             self.nursery = await self.start_nursery()
         except NurseryFailed as error:
             raise ConfigurationRefused(str(error)) from None
         self.fetching.nursery = self.backfill.nursery = self.nursery
         await self._limit_memory()
+        self._look_at_isolation()
         self.audit.load()
         self._note_configuration(None)
         self.sessions.load()
@@ -284,25 +285,25 @@ class NodeDaemon:
         self.bus.on_reconnect = self.ads.all_anew
         for name, work in (
             ("polling", self._polls()),
-            ("sending of messages", self.outbox.send_all()),
-            ("repetition of reports", self.outbox.repeat(self.machine)),
-            ("care for leases", self.outbox.ask_for_life(self.machine)),
+            ("sending messages", self.outbox.send_all()),
+            ("repeating reports", self.outbox.repeat(self.machine)),
+            ("renewing leases", self.outbox.ask_for_life(self.machine)),
             ("the daemon's own ad", self._tell_master()),
             ("tidying", self._tidy()),
-            ("care for sessions", self.sessions.watch()),
-            ("publication of slots", self.ads.refresh()),
-            ("the record of transitions", self.transition_log.keep()),
-            ("sending of decisions", self.audit.send_all()),
+            ("watching sessions", self.sessions.watch()),
+            ("publishing slots", self.ads.refresh()),
+            ("recording transitions", self.transition_log.keep()),
+            ("sending decisions", self.audit.send_all()),
         ):
             must_go_on(self.spawn(work, name))
 
     async def start_nursery(self) -> Nursery:
-        """Where jobs are started. Raises NurseryFailed."""
+        """Start the nursery, from which jobs are started. Raises NurseryFailed."""
         base = self.config.get("BASE_CGROUP", subsys="STARTER") or ""
         return await Nursery.start(self.context.home.run / "nursery", base=base)
 
     def need_cell_root(self) -> None:
-        """Jobs of a cell run here: have Grid Engine's commands where their programs look for them."""
+        """Install Grid Engine's commands where programs of a cell's jobs look for them."""
         if self._has_cell_root:
             return
         self._has_cell_root = True
@@ -311,10 +312,12 @@ class NodeDaemon:
             if can_switch_user():
                 let_users_to(self.context.home)
         except OSError as problem:
-            _log.warning("jobs find no commands in SGE_ROOT: cannot write %s: %s", problem.filename, problem.strerror)
+            _log.warning(
+                "jobs will find no commands in SGE_ROOT: cannot write %s: %s", problem.filename, problem.strerror
+            )
 
     async def _limit_memory(self) -> None:
-        """Have the memory of jobs limited if CGROUP_MEMORY_LIMIT_POLICY asks for it, or say why it is not."""
+        """Limit the memory of jobs if CGROUP_MEMORY_LIMIT_POLICY asks for it, or log why that is not possible."""
         text = ""
         if self.nursery is not None and limits_memory(self.config):
             text = await self.nursery.limit_memory()
@@ -323,12 +326,22 @@ class NodeDaemon:
             _log.warning("%s", text)
         self.context.home.note_shortcoming(self.context.role, text, "memory")
 
+    def _look_at_isolation(self) -> None:
+        """Say why jobs are not isolated, where the configuration asks for it and they are not."""
+        text = isolation_problem(self.config)
+        if text:
+            _log.warning("%s", text)
+        self.context.home.note_shortcoming(self.context.role, text, "isolation")
+
     async def reconfigure(self, config: Config) -> list[str]:
-        """Other policy from the next poll on, and another layout as soon as slots are free; what is waited for."""
+        """Use another policy from the next poll on, and another layout as slots become free; return what is
+        waited for.
+        """
         plan, programs = self.plan_with(self.machine.present, config), self._cron_plan(config)
         self._note_configuration(config)
         self.config = config
         await self._limit_memory()
+        self._look_at_isolation()
         self.carry_out(self.machine.reconfigure(plan, self.clock.now()))
         self.fetching.reconfigure(config)
         self.backfill.reconfigure(config)
@@ -342,7 +355,7 @@ class NodeDaemon:
         return waiting
 
     async def stop(self, ending: DaemonEnding) -> None:
-        """Let the jobs end, quickly or with their due time; or leave them running."""
+        """Let the jobs end, quickly or with the time they are entitled to; or leave them running."""
         if ending is not DaemonEnding.LEAVE:
             self._stopping = True
             kind = ShutdownKind.FAST if ending is DaemonEnding.FAST else ShutdownKind.GRACEFUL
@@ -363,7 +376,7 @@ class NodeDaemon:
             runner.forget()
         self.slave_tasks.close()
         self.shells.close()
-        # Hooks that still run are killed, and what they read and printed is removed; the end of one may begin another.
+        # Hooks that still run are killed, and their input and output is removed; the end of one may start another.
         for _ in range(_ROUNDS):
             await self._background.end(HOOKS_END_S)
         if self.nursery is not None:
@@ -400,7 +413,7 @@ class NodeDaemon:
                 reading = replace(reading, attributes={**reading.attributes, "MachineProblem": self.impediments.text})
             if self.sensors.problem != problem:
                 problem = self.sensors.problem
-                _log.warning("sensors: %s", problem or "the file of replacements can be read again")
+                _log.warning("sensors: %s", problem or "the sensors file can be read again")
             self._in_zone(reading.zone_offset_s)
             tell, self._tell_cron = self._tell_cron, False
             reading = replace(reading, cron=(*self.cron.ads, *self.load_sensors.ads))
@@ -412,24 +425,24 @@ class NodeDaemon:
             await self._until_next_poll()
 
     def _in_zone(self, offset_s: int) -> None:
-        """Clocks are put forward and back: hours in policies are those of the present."""
+        """Note a change of the UTC offset: hours in policies are those of the current local time."""
         before, self._zone_offset_s = self._zone_offset_s, offset_s
         if before not in (None, offset_s):
             _log.info("local time is %+d s from UTC now; it was %+d s", offset_s, before)
             self.carry_out(self.machine.reconfigure(self.plan_with(self.machine.present), self.clock.now()))
 
     def job_failed(self, text: str) -> None:
-        """A job could not be run here: the pool is to hear of it before another comes."""
+        """Note that a job could not be run here: the pool must learn of it before another job arrives."""
         self.impediments.found(text)
         self._poll_now.set()
 
     async def _backfill_percents(self) -> dict[SlotId, float]:
-        """What the backfill client uses is not the owner's load: the slots that do backfill share it."""
+        """The backfill client's load is not the owner's: it is divided among the slots that do backfill."""
         slots = [slot.plan.id for slot in self.machine.slots if slot.state.pair == BACKFILL_BUSY]
         return dict.fromkeys(slots, await self.backfill.cpu_percent() / len(slots)) if slots else {}
 
     async def _until_next_poll(self) -> None:
-        """The next poll is when it is due, or when something asks for it."""
+        """Wait until the next poll is due, or until one is requested."""
         self._poll_now.clear()
         self._poll_is_far = self.machine.interval_s > self.machine.plan.polling_s
         wait_s = min(self.machine.interval_s, AGAIN_S) if self.impediments.text else self.machine.interval_s
@@ -438,26 +451,30 @@ class NodeDaemon:
                 await self._poll_now.wait()
 
     def _to_grid_s(self, interval_s: float) -> float:
-        """Time to the next instant of a grid that began with the first poll."""
+        """Time to the next instant of the grid that began with the first poll, s."""
         return interval_s - (asyncio.get_running_loop().time() - self._polls_since) % interval_s
 
     def _poll_as_if_claimed(self) -> None:
-        """Poll at the normal rate again: a rarely polled machine has got a claim, so its policy counts from now on."""
+        """Poll at the normal rate again: a machine that was polled rarely has got a claim, so its policy matters from
+        now on.
+        """
         if self._poll_is_far:
             self._poll_is_far = False
             asyncio.get_running_loop().call_later(self._to_grid_s(self.machine.plan.polling_s), self._poll_now.set)
 
-    # -- what the core tells of its steps ----------------------------------------------------------
+    # -- steps of the core -------------------------------------------------------------------------
 
-    def stepped(self, slot: NodeSlot, before: SlotState, taken: Step, now: float) -> None:
-        """A slot has taken a step."""
+    def stepped(self, slot: NodeSlot, before: SlotState, taken: SlotStep, now: float) -> None:
+        """Handle a step of a slot."""
         if before is not taken.state:
             self.state.touch(slot, self.machine)
             self._lease_began(before, taken.state)
             if before.claim.id is not taken.state.claim.id:
                 self.slave_tasks.claim_over(before.claim.id.text)
         if taken.state.broken is not None and taken.state.broken != before.broken:
-            _log.warning("%s takes no jobs until `roost reopen %s`: %s", slot.name, slot.name, taken.state.broken)
+            _log.warning(
+                "%s accepts no jobs until you run `roost reopen %s`: %s", slot.name, slot.name, taken.state.broken
+            )
         if taken.transitions and self._poll_is_far:
             self._poll_as_if_claimed()
         job = taken.state.claim.job_ad
@@ -478,7 +495,7 @@ class NodeDaemon:
                 self.record(about, ids)
 
     def _place_of(self, decision: Decision | None, slot: NodeSlot) -> str:
-        """Where the expression of a decision was set; "" if there is none."""
+        """Where the expression of a decision was set; "" if nowhere."""
         return "" if decision is None else self.transition_log.place(decision.name, slot.plan.id.number)
 
     def _lease_began(self, before: SlotState, after: SlotState) -> None:
@@ -487,7 +504,7 @@ class NodeDaemon:
             self.outbox.leases_changed.set()
 
     def starter_stepped(self, slot: NodeSlot, starter: Starter, taken: StarterStep, now: float) -> None:
-        """A starter has taken a step."""
+        """Handle a step of a starter."""
         self.state.starter_stepped(slot, self.machine)
         for effect in taken.effects:
             if isinstance(effect, ReportExit):
@@ -516,7 +533,7 @@ class NodeDaemon:
     # -- orders of the core --------------------------------------------------------------------------
 
     def carry_out(self, outs: Outs | None) -> None:
-        """Do what the core has ordered."""
+        """Carry out the effects of the core."""
         if outs is None:
             return
         for out in outs:
@@ -528,21 +545,21 @@ class NodeDaemon:
         self._look_empty()
 
     def fetched(self, slot: NodeSlot, event: ev.FetchedWorkOffered) -> None:
-        """A hook has said whether there is work for a slot."""
+        """Note a hook's answer whether there is work for a slot."""
         self.carry_out(self.machine.host.receive(slot, event, self.clock.now()))
 
     async def benchmark(self) -> tuple[int | None, int | None]:
-        """How fast the machine is: Mips and KFlops."""
+        """The speed of the machine: Mips and KFlops."""
         return await run_benchmarks()
 
     def surroundings(self, slot: NodeSlot, starter: Starter) -> Surroundings:
-        """What the hands of a starter work with."""
+        """The surroundings of a starter's runner."""
         return self.orders.surroundings(slot, starter)
 
     # -- records -------------------------------------------------------------------------------------
 
     async def _tell_master(self) -> None:
-        """The master has no connection of its own, and is there as long as this machine is."""
+        """Publish the master's ad: the master has no connection of its own, and runs as long as this machine does."""
         while True:
             self.outbox.to_pool(m.DaemonAds(ads=[self._master_ad()]))
             await asyncio.sleep(REFRESH_S)
@@ -563,7 +580,7 @@ class NodeDaemon:
             self._note_unreadable()
 
     def _note_unreadable(self) -> None:
-        """Leave word of records that cannot be read, until they are gone."""
+        """Report records that cannot be read, until they are gone."""
         text = self.reports.unreadable()
         if text != self._unreadable:
             self._unreadable = text
@@ -573,7 +590,7 @@ class NodeDaemon:
         self.outbox.to_pool(message)
 
     def record(self, decision: AuditRecord | None, ids: CauseIds | None = None) -> None:
-        """Have a decision on record; `ids` are those of what led to it, the request that is carried out by default."""
+        """Record a decision; `ids` are the requests that led to it, by default the one being carried out."""
         if decision is not None:
             ids = ids or CauseIds(request=present_request())
             self.audit.add([audit_data(replaced(decision, **ids._asdict()))])
@@ -589,7 +606,7 @@ class NodeDaemon:
     # -- words of others -----------------------------------------------------------------------------
 
     def poll_now(self) -> None:
-        """Look at the policy of all slots without delay."""
+        """Evaluate the policy of all slots without delay."""
         self._poll_now.set()
 
     def _on_central(self, message: Message, sender: str, reply: str) -> None:

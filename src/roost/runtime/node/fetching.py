@@ -1,8 +1,8 @@
-"""The hooks of a machine that fetch work from elsewhere: what the core orders about them is run here.
+"""The fetch-work hooks of a machine: running them as the core orders.
 
-A slot has hooks if a keyword is configured for it; `<KEYWORD>_HOOK_FETCH_WORK` brings jobs, the other two are told what
-becomes of them. Each call is a process of its own below the nursery: one that hangs delays only its own slot. They run
-as the daemon's user, in /, with the daemon's environment less what configures the daemon.
+A slot has hooks if a keyword is configured for it; `<KEYWORD>_HOOK_FETCH_WORK` brings jobs, the other two report what
+happens to them. Each call is a separate process below the nursery: one that hangs delays only its own slot. Hooks run
+as the daemon's user, in /, with the daemon's environment except the variables that configure the daemon.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ from roost.startd.fetched_job import fetched_job
 
 _log = logging.getLogger("roost.fetch")
 
-#: How long a hook may take whose time is not configured, s; one that is not here has no limit. Nothing waits for the
-#: others: without a limit, those that hang would pile up.
+#: Default time limit of a hook, s; a hook that is not listed has none. Nothing waits for the others, but without a
+#: limit, hanging ones would accumulate.
 TIMEOUT_S: Final = {"REPLY_FETCH": 300.0, "EVICT_CLAIM": 300.0}
 
-#: Of what is wrong with a call a slot's ad has as much, characters.
+#: Maximum length of the problem of a call in a slot's ad, characters.
 PROBLEM_CHARS_MAX: Final = 500
 _OWN: Final = ("_CONDOR_", "_ROOST_")
 
 
 class Spawn(Protocol):
-    """Does something beside."""
+    """Starts a background task."""
 
     def __call__(self, work: Coroutine[Any, Any, None], name: str | None = None) -> asyncio.Task[None]:
-        """Begin it."""
+        """Start it."""
 
 
 class Fetching:
@@ -68,15 +68,15 @@ class Fetching:
         self.nursery: Nursery | None = None
 
     def reconfigure(self, config: Config) -> None:
-        """Other programs from now on; keywords stay what they were at the start."""
+        """Use other programs from now on; keywords stay as they were at startup."""
         self._config = config
 
     def perform(self, slot: NodeSlot, effect: ef.Effect) -> bool:
-        """Carry out an order about fetched work; False for one about something else."""
+        """Carry out an effect about fetched work; False for any other effect."""
         match effect:
             case ef.FetchWork():
-                # What the core does with a job that was fetched may not stay half done.
-                must_go_on(self._spawn(self._fetch(slot), f"fetching of work for {slot.name}"))
+                # The core's processing of a fetched job must not be left half done.
+                must_go_on(self._spawn(self._fetch(slot), f"fetching work for {slot.name}"))
             case ef.ReplyFetch(accepted=accepted, job_ad=job_ad, claim_id=claim_id, rejection=rejection):
                 if not accepted:
                     what = f"the fetched job {job_ad.get('Cmd')} of {job_ad.get('Owner')}"
@@ -133,23 +133,23 @@ class Fetching:
             path = self._program(slot, "FETCH_WORK")
             found = None if path is None else await self._fetched(slot, path)
         except Exception as error:
-            # A slot that never hears what its hook brings would never have it called again.
-            _log.exception("%s: internal error: what the hook brings is not known; taken as no work", slot.name)
+            # A slot that never learns its hook's result would never call it again.
+            _log.exception("%s: internal error: the hook's result is unknown; treated as no work", slot.name)
             said = traceback.format_exception_only(error)[-1].strip()
-            found = HookFailed(text=f"internal error, see the machine's log: {said}")
+            found = HookFailed(text=f"internal error; see the machine's log: {said}")
         if isinstance(found, HookFailed):
             self._offer(slot, FetchedWorkOffered(problem=found.text[:PROBLEM_CHARS_MAX]))
         else:
             self._offer(slot, FetchedWorkOffered(job_ad=found))
 
     async def _fetched(self, slot: NodeSlot, path: Path) -> ClassAd | HookFailed | None:
-        """The job that the hook brings; why what it did counts as no work; None if it has none."""
+        """The job that the hook brings, or why its result counts as no work; None if it has none."""
         text = ads_text(self._machine.ad(slot, self._clock.now()))
         result = await self._call(slot, "FETCH_WORK", path, (), text)
         if isinstance(result, HookFailed):
             return HookFailed(text=f"{path}: {result.text}")
         if result.status < 0:
-            # What it printed may be a part of what it was about to print.
+            # The output may be incomplete.
             return self._no_work(slot, f"{path} was killed by signal {-result.status}")
         if not result.output.strip():
             if not result.status:
@@ -167,7 +167,7 @@ class Fetching:
 
     @staticmethod
     def _no_work(slot: NodeSlot, text: str) -> HookFailed:
-        _log.warning("%s: %s; taken as no work", slot.name, text)
+        _log.warning("%s: %s; treated as no work", slot.name, text)
         return HookFailed(text=text)
 
     async def _tell(
@@ -183,5 +183,5 @@ class Fetching:
 
 
 def own_environment(environment: Mapping[str, str]) -> dict[str, str]:
-    """What of a daemon's environment its hooks inherit: not its own settings."""
+    """The variables of a daemon's environment that its hooks inherit: all except its own settings."""
     return {name: value for name, value in environment.items() if not name.upper().startswith(_OWN)}

@@ -1,14 +1,14 @@
-"""What a machine reports to a Grid Engine cell of itself, beside what slots' ads have: load values of sge_execd.
+"""A machine's load values for a Grid Engine cell, besides those in slot ads: the load values of sge_execd.
 
 ``load_medium load_long``                  averages of the load over 5 and 15 minutes
 ``mem_free mem_used``                      memory, bytes; what the kernel can take from its caches is free
 ``swap_free swap_used``                    swap space, bytes
 ``virtual_free virtual_used``              both together
-``cpu``                                    percent of all processors that was used since the last look
+``cpu``                                    percent of all processors that was used since the last reading
 ``m_socket m_core m_thread``               sockets, cores, and threads of all cores
 ``m_topology m_topology_inuse``            the same as letters: `SCTTCTT` is a socket of two cores with two threads each
 
-They are read from /proc and /sys of Linux; elsewhere there are none but the averages.
+They are read from /proc and /sys on Linux; elsewhere only the averages are available.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ class HostLoads:
     """The load values of this machine."""
 
     def __init__(self) -> None:
-        #: Processor time that was used, and all of it, at the last look; in ticks.
+        #: Used and total processor time at the last reading, in ticks.
         self._before: tuple[int, int] | None = None
 
     def read(self, load: LoadReading, memory_kib: Mapping[str, int]) -> dict[str, str]:
-        """Load value to text, as load sensors write it; `memory_kib` is /proc/meminfo."""
+        """Load value to text, in the form of load sensors; `memory_kib` is /proc/meminfo."""
         found = {"load_medium": f"{load.five_minutes:.6f}", "load_long": f"{load.fifteen_minutes:.6f}"}
         found |= _memory(memory_kib) | topology()
         percent = self._percent()
@@ -71,7 +71,7 @@ def _memory(kib: Mapping[str, int]) -> dict[str, str]:
 
 @lru_cache(maxsize=1)
 def topology() -> dict[str, str]:
-    """Sockets, cores and threads of this machine; empty if the kernel does not tell them."""
+    """Sockets, cores and threads of this machine; empty if unknown."""
     threads: dict[tuple[int, int], int] = {}
     for place in _CPUS.glob("cpu[0-9]*/topology"):
         try:

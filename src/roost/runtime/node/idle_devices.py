@@ -1,14 +1,14 @@
-"""The time of the last use of keyboard, mouse or a terminal of this machine.
+"""The time of the last use of keyboard, mouse or terminals of this machine.
 
-Three kinds of traces are looked at, because none is there on every machine:
+Several kinds of traces are used, because none of them exists on every machine:
 
 * terminals of users who are logged in (utmp), and the console's devices: the kernel notes when they were read;
-* input devices (``/dev/input/event*``), which a daemon of root or of the group ``input`` may listen to; of what is
-  typed nothing is kept but the instant;
+* input devices (``/dev/input/event*``), which a daemon of root or of the group ``input`` may listen to; only the
+  instant is kept, not what is typed;
 * interrupts of a keyboard controller, where the devices may not be opened;
 * files that a session's own helper touches when its user is active, for desktops that leave no other trace.
 
-What this module does not do: ask an X or Wayland server; only a program of the session may.
+This module does not query an X or Wayland server; only a program of the session may.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from typing import Final
 from roost.base.records import dataclass, field
 
 _UTMP: Final = Path("/var/run/utmp")
-#: type, process, line, id, user, host; the rest is of no interest here.
+#: type, process, line, id, user, host; the rest is ignored.
 _ENTRY: Final = struct.Struct("hi32s4s32s256s")
 _ENTRY_BYTES: Final = 384
 _USER_PROCESS: Final = 7
 _INPUT: Final = "/dev/input/event*"
 _EVENT_BYTES: Final = 24 * 64
-#: Devices listened to at once.
+#: Maximum number of devices listened to at once.
 _DEVICES_MAX: Final = 64
 _CONTROLLER: Final = b"i8042"
 
 
 @dataclass(slots=True, kw_only=True)
 class IdleDevices:
-    """Looks at the devices of this machine. Keep one; it listens between two looks."""
+    """Reads the devices of this machine. Keep one object; it listens between two readings."""
 
     #: CONSOLE_DEVICES, names in /dev.
     console: tuple[str, ...] = ("console",)
@@ -46,7 +46,8 @@ class IdleDevices:
     bad_utmp: bool = False
     #: Files, or patterns of files, that are touched when a user is active.
     activity: tuple[str, ...] = ()
-    #: STARTUP_KEYBOARD_IDLE_BOOST: idle time at the first look of what is only seen as it happens, s.
+    #: STARTUP_KEYBOARD_IDLE_BOOST: idle time at the first reading of devices whose use is only observed as it happens,
+    #: s.
     startup_boost_s: int = 0
     _open: dict[str, int] = field(default_factory=dict)
     _heard_at: float | None = None
@@ -54,11 +55,11 @@ class IdleDevices:
     _interrupted_at: float | None = None
 
     def terminals_s(self, now: float) -> list[float]:
-        """Idle times of terminals and of what is touched, s."""
+        """Idle times of terminals and of touched files, s."""
         return [now - used for used in (*self._terminals(), *self._touched())]
 
     def consoles_s(self, now: float) -> list[float]:
-        """Idle times of the machine's own keyboard and mouse, s; empty where they cannot be found out."""
+        """Idle times of the machine's own keyboard and mouse, s; empty if unknown."""
         used = [found for name in self.console if (found := _used_at(f"/dev/{name}")) is not None]
         used += [found for found in (self._listened(now), self._counted(now)) if found is not None]
         return [now - each for each in used]
@@ -84,7 +85,7 @@ class IdleDevices:
                     yield Path(path).stat().st_mtime
 
     def _listened(self, now: float) -> float | None:
-        """When an input device was last heard; since the first look, if there are any."""
+        """When an input device last produced an event; since the first reading, if there are any devices."""
         paths = [path for path in sorted(glob.glob(_INPUT))[:_DEVICES_MAX] if is_of_a_person(path)]  # noqa: PTH207
         for path in set(self._open) - set(paths):
             os.close(self._open.pop(path))
@@ -95,7 +96,7 @@ class IdleDevices:
         if not self._open:
             return None
         if self._heard_at is None:
-            # Nothing is known of the time before; unless configured otherwise, a user may just have been there.
+            # Nothing is known of the time before; unless configured otherwise, a user may just have been present.
             self._heard_at = now - self.startup_boost_s
         if any([_has_events(file) for file in self._open.values()]):
             self._heard_at = now
@@ -112,7 +113,7 @@ class IdleDevices:
 
 
 def logged_in(path: Path = _UTMP) -> list[str] | None:
-    """The terminals of users who are logged in; None where the machine keeps no record of them."""
+    """The terminals of logged-in users; None if the machine keeps no record of them."""
     try:
         data = path.read_bytes()
     except OSError:
@@ -128,7 +129,7 @@ def logged_in(path: Path = _UTMP) -> list[str] | None:
 
 
 def is_of_a_person(path: str) -> bool:
-    """Whether an input device has keys or moves by itself, unlike sensors of position."""
+    """Whether an input device has keys or reports relative motion, unlike position sensors."""
     base = Path("/sys/class/input") / Path(path).name / "device" / "capabilities"
     for name in ("key", "rel"):
         try:
@@ -140,7 +141,7 @@ def is_of_a_person(path: str) -> bool:
 
 
 def controller_interrupts() -> int | None:
-    """How often the keyboard controller called; None for a machine without one."""
+    """Number of interrupts of the keyboard controller; None for a machine without one."""
     try:
         lines = Path("/proc/interrupts").read_bytes().splitlines()
     except OSError:
@@ -152,7 +153,7 @@ def controller_interrupts() -> int | None:
 
 
 def _has_events(file: int) -> bool:
-    """Empty the queue of a device; whether there was anything in it."""
+    """Empty the event queue of a device; return whether there was anything in it."""
     heard = False
     with contextlib.suppress(OSError):
         while os.read(file, _EVENT_BYTES):
@@ -161,7 +162,7 @@ def _has_events(file: int) -> bool:
 
 
 def _used_at(path: str) -> float | None:
-    """When a device was read; None for what is not a device."""
+    """When a device was last read; None for a path that is not a device."""
     try:
         found = os.stat(path)  # noqa: PTH116 - called for every terminal
     except OSError:

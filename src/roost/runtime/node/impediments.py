@@ -1,7 +1,9 @@
-"""What keeps a machine from running any job: a scratch directory that cannot be made, a record that cannot be written.
+"""Conditions under which a machine can run no job: a scratch directory that cannot be made, a record that cannot be
+written.
 
-A machine that would go on taking jobs would fail one after another, faster than all that work. So it tells what is
-wrong as `MachineProblem`, and takes none until it can write again where it could not. That is tried every `AGAIN_S`.
+A machine that continued to accept jobs would fail one after another, faster than working machines finish theirs. It
+therefore advertises the problem as `MachineProblem`, and accepts no jobs until it can write again where it could not.
+That is tried every `AGAIN_S`.
 """
 
 from __future__ import annotations
@@ -15,42 +17,42 @@ from typing import Final
 
 _log = logging.getLogger("roost.node")
 
-#: How long no job is taken at least, and how often to check whether one can be, s.
+#: Minimum time without jobs, and the interval of checks whether jobs can be accepted, s.
 AGAIN_S: Final = 2.0
-#: What has to find room in a directory before jobs are taken again, bytes.
+#: Space that must be available in a directory before jobs are accepted again, bytes.
 PROBE_BYTES: Final = 64 * 1024
 
 
 class Impediments:
-    """What keeps one machine from running jobs."""
+    """The impediments of one machine."""
 
     def __init__(self, directories: Iterable[Path], note: Callable[[str], None] = lambda text: None) -> None:
-        """`note` hears why no job is taken, and "" when jobs are again."""
+        """`note` is called with the reason why no job is accepted, and with "" when jobs are accepted again."""
         self._directories = tuple(directories)
         self._note = note
-        #: Why no job is taken; "" if jobs are.
+        #: Why no job is accepted; "" if jobs are.
         self.text = ""
         self._not_before = 0.0
 
     async def begin(self) -> None:
-        """Look before the first job comes."""
+        """Check before the first job arrives."""
         self.found(await asyncio.to_thread(self._probed))
 
     def found(self, text: str) -> None:
-        """A job could not be run, and no other could have been."""
+        """Note that a job could not be run, for a reason that applies to any job."""
         if text and not self.text:
-            _log.error("this machine takes no jobs until this is fixed: %s", text)
+            _log.error("this machine accepts no jobs until this is fixed: %s", text)
             self.text = text
             self._note(text)
         self._not_before = asyncio.get_running_loop().time() + AGAIN_S
 
     async def look(self) -> None:
-        """Find out whether it has passed."""
+        """Check whether the condition has passed."""
         if not self.text or asyncio.get_running_loop().time() < self._not_before:
             return
         problem = await asyncio.to_thread(self._probed)
         if not problem:
-            _log.info("this machine takes jobs again")
+            _log.info("this machine accepts jobs again")
             self._note("")
         self.text = problem
 

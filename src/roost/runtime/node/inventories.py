@@ -1,7 +1,8 @@
-"""Runs the commands of MACHINE_RESOURCE_INVENTORY_<NAME>, which say what a machine has of a custom resource.
+"""Runs the commands of MACHINE_RESOURCE_INVENTORY_<NAME>, which list a machine's units of a custom resource.
 
-A command runs once, before the slots are laid out; its daemon asks again after a restart. ``condor_gpu_discovery``,
-which `use FEATURE : GPUs` names, is built in: where no program of that name is installed, `discovered_gpus` answers.
+A command runs once, before the slots are laid out, and again after a restart of the daemon. ``condor_gpu_discovery``,
+which `use FEATURE : GPUs` names, is built in: if no program of that name is installed, `discovered_gpus` provides the
+answer.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from roost.startd.layout.resources import GPU_DISCOVERY, Inventory, inventories,
 #: How long a command may take, s.
 TIMEOUT_S: Final = 60.0
 _NVIDIA: Final = ("nvidia-smi", "--format=csv,noheader,nounits")
-#: Field of nvidia-smi to the attribute that has it.
+#: Field of nvidia-smi to its attribute.
 _FIELDS: Final = {
     "uuid": "DeviceUuid",
     "name": "DeviceName",
@@ -31,14 +32,14 @@ _FIELDS: Final = {
 
 
 class Inventories:
-    """What the commands of one machine printed."""
+    """The output of the commands of one machine."""
 
     def __init__(self) -> None:
         #: (name, command) to its output.
         self._printed: dict[tuple[str, str], str] = {}
 
     def read(self, config: Config) -> Mapping[str, str]:
-        """Run the commands that have not run yet; name to output. Raises ConfigError."""
+        """Run the commands that have not run yet; return name to output. Raises ConfigError."""
         found = {}
         for each in inventories(config):
             key = (each.name, each.command)
@@ -65,15 +66,15 @@ def _printed(inventory: Inventory) -> str:
     except OSError as error:
         raise inventory_error(inventory, f"{path}: {error.strerror}") from None
     if done.returncode:
-        complaint = done.stderr.decode(errors="replace").strip()[:500] or "it said nothing"
-        raise inventory_error(inventory, f"{path} ended with status {done.returncode}: {complaint}")
+        complaint = done.stderr.decode(errors="replace").strip()[:500] or "it printed nothing"
+        raise inventory_error(inventory, f"{path} exited with status {done.returncode}: {complaint}")
     if len(done.stdout) > OUTPUT_BYTES_MAX:
         raise inventory_error(inventory, f"{path} printed more than {OUTPUT_BYTES_MAX} bytes")
     return done.stdout.decode(errors="replace")
 
 
 def discovered_gpus() -> str:
-    """The graphics processors that the NVIDIA driver knows, as attributes; none without a driver."""
+    """The GPUs known to the NVIDIA driver, as attributes; none without a driver."""
     try:
         done = subprocess.run(
             [_NVIDIA[0], f"--query-gpu={','.join(_FIELDS)}", _NVIDIA[1]],
@@ -89,7 +90,7 @@ def discovered_gpus() -> str:
 
 
 def gpus_of(table: str) -> str:
-    """Attributes from what nvidia-smi printed: a line for each processor, fields as in `_FIELDS`."""
+    """Attributes from the output of nvidia-smi: one line per GPU, fields as in `_FIELDS`."""
     names, lines = [], []
     for row in csv.reader(table.splitlines(), skipinitialspace=True):
         if len(row) != len(_FIELDS):

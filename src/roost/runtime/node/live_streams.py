@@ -1,8 +1,9 @@
-"""The streams of a program that a user is connected to, as this daemon sees them: what to read, and where to write.
+"""The streams of a program to which a user is connected, on the daemon's side: reading its output and writing its
+input.
 
-The program's shepherd carries them (`roost.runtime.processes.shepherd.relay`): between a directory of the machine's and
-the program's pipes or terminal. What was printed is read from any byte on as often as one likes, until the reader asks
-for more than that: then it has the bytes before, and their segments are removed.
+The program's shepherd (`roost.runtime.processes.shepherd.relay`) copies them between a directory of the machine and the
+program's pipes or terminal. Output can be read from any byte on repeatedly, until the reader asks for a later position:
+that confirms the bytes before it, and their segments are removed.
 """
 
 from __future__ import annotations
@@ -16,17 +17,16 @@ from typing import Final
 
 from roost.runtime.processes.shepherd.relay import DATA, END, FRAME, FRAME_BYTES_MAX, SEGMENT_BYTES, WINDOW
 
-#: Most bytes of one answer, of each stream.
+#: Maximum number of bytes of one answer, for each stream.
 PIECE_BYTES_MAX: Final = 256 * 1024
-#: How long an answer may wait for something to tell, and how often the files are looked at, s: less often while the
-#: program prints nothing.
+#: How long an answer may wait for output, and the interval of checks, s: longer while the program prints nothing.
 WAIT_S: Final = 2.0
 LOOK_S: Final = 0.005
 LOOK_S_MAX: Final = 0.1
-#: How long input waits for room before its sender is told, and how often room is looked for, s.
+#: How long input waits for space before its sender is answered, and the interval of checks, s.
 ROOM_S: Final = 0.5
 _ROOM_LOOK_S: Final = 0.002
-#: Rows and columns of a terminal at most.
+#: Maximum number of rows and columns of a terminal.
 SIDE_MAX: Final = 65535
 _DATA_BYTES_MAX: Final = FRAME_BYTES_MAX - FRAME.size
 _STREAMS: Final = ("out", "err")
@@ -37,36 +37,36 @@ class LiveStreams:
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
-        #: Something may be there to read.
+        #: Set when there may be something to read.
         self._stirred = asyncio.Event()
 
     def make(self) -> None:
-        """Make the directory anew. Raises OSError."""
+        """Create the directory again. Raises OSError."""
         self.remove()
         self.directory.mkdir(mode=0o700, parents=True)
         os.mkfifo(self.directory / "in", 0o600)
 
     def remove(self) -> None:
-        """Remove all that is kept of them."""
+        """Remove everything stored of them."""
         shutil.rmtree(self.directory, ignore_errors=True)
 
     def stir(self) -> None:
-        """Look at once: the program has ended, or has read something that it may answer."""
+        """Check at once: the program has ended, or has read input to which it may respond."""
         self._stirred.set()
 
     # -- what it printed -----------------------------------------------------------------------------
 
     async def printed(self, out: int, err: int, ended: asyncio.Event) -> tuple[bytes, bytes] | None:
-        """What it has printed from there on, as soon as there is something; None if it has ended, and that was all.
+        """Its output from there on, as soon as there is some; None if it has ended, and there is no more.
 
-        Both are empty when there is nothing for `WAIT_S`.
+        Both are empty if there is nothing for `WAIT_S`.
         """
         loop = asyncio.get_running_loop()
         pause_s, until = LOOK_S, loop.time() + WAIT_S
         for name, at in zip(_STREAMS, (out, err), strict=True):
             self._remove_read(name, at)
         while True:
-            # Looked at before the files: what it printed last is in them.
+            # Checked before the files are read: they contain its last output.
             was_over = ended.is_set()
             self._stirred.clear()
             pieces = self._piece("out", out), self._piece("err", err)
@@ -105,10 +105,10 @@ class LiveStreams:
     # -- what it reads -------------------------------------------------------------------------------
 
     def give(self, offset: int, data: bytes, *, last: bool) -> tuple[int, bool]:
-        """Give it input from a byte on, as much as there is room for; `last`: there is no more.
+        """Give it input from a byte on, as far as there is space; `last`: there is no more.
 
-        Returns from which byte on more is wanted, and whether it knows of the last. A program that is about to start,
-        or has ended, takes nothing.
+        Returns from which byte on more is wanted, and whether the end was accepted. A program that is about to start,
+        or has ended, accepts nothing.
         """
         frames = [
             (DATA, offset + at, data[at : at + _DATA_BYTES_MAX]) for at in range(0, len(data), _DATA_BYTES_MAX)
@@ -116,7 +116,7 @@ class LiveStreams:
         return self._written(frames, offset)
 
     async def taken(self, offset: int, data: bytes, ended: asyncio.Event, *, last: bool) -> tuple[int, bool]:
-        """The same, once there was room for all of it, or after `ROOM_S`."""
+        """The same, once there was space for all of it, or after `ROOM_S`."""
         loop, at = asyncio.get_running_loop(), offset
         until = loop.time() + ROOM_S
         while True:
@@ -127,12 +127,12 @@ class LiveStreams:
             await asyncio.sleep(_ROOM_LOOK_S)
 
     def resize(self, rows: int, columns: int) -> None:
-        """Its terminal has another size."""
+        """Change the size of its terminal."""
         self._written([(WINDOW, (min(rows, SIDE_MAX) << 16) + min(columns, SIDE_MAX), b"")], 0)
 
     def _written(self, frames: list[tuple[bytes, int, bytes]], offset: int) -> tuple[int, bool]:
         closed = False
-        # Without room, or without a shepherd that has the pipe open, the rest waits.
+        # Without space, or without a shepherd that has the pipe open, the rest waits.
         with contextlib.suppress(OSError):
             pipe = os.open(self.directory / "in", os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
             try:

@@ -1,4 +1,4 @@
-"""The lines of D_LOAD: what an execute machine sees of load and idle times, and which slot gets what part of it."""
+"""The log lines of D_LOAD: load and idle times of an execute machine, and how they are apportioned to slots."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _log = logging.getLogger(LOADS)
 
 
 def log_loads(machine: Machine, reading: Reading, now: float) -> None:
-    """Log a look at the sensors that the machine has just been told of, where D_LOAD asks for it."""
+    """Log a sensor reading that the machine's core has just received, if D_LOAD is set."""
     if _log.isEnabledFor(logging.DEBUG):
         for line in load_lines(machine, reading, now):
             _log.debug("%s", line)

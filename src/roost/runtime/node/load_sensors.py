@@ -1,13 +1,13 @@
-"""Load sensors of a Grid Engine cell: programs that the cell's configuration names for this machine, by its protocol.
+"""Load sensors of a Grid Engine cell: programs that the cell's configuration names for this machine.
 
-A sensor is started once. Each interval it gets an empty line, and answers with a block: ``begin``, lines
-``host:name:value`` for this host or for ``global``, and ``end``. One that ends is started again at the next interval,
-and so is one whose file has changed. One that does not answer within `HANGS_S` is killed, what it said is forgotten,
-and it is started again.
+A sensor is started once. At each interval it gets an empty line, and answers with a block: ``begin``, lines
+``host:name:value`` for this host or for ``global``, and ``end``. A sensor that exits is restarted at the next interval,
+and so is one whose file has changed. A sensor that does not answer within `HANGS_S` is killed, its values are
+forgotten, and it is restarted.
 
-Sensors run as the account that STARTD_LOAD_SENSOR_USER names where the daemon is root: the cell's managers choose the
-program, and the machine's owner as whom. Each goes through the nursery, so that nothing of it is left when the daemon
-is killed; its input is closed then.
+If the daemon runs as root, sensors run as the account STARTD_LOAD_SENSOR_USER: the cell's managers choose the program,
+and the machine's owner chooses the account. Each goes through the nursery, so that nothing of it is left when the
+daemon is killed; its input is then closed.
 """
 
 from __future__ import annotations
@@ -32,27 +32,27 @@ _log = logging.getLogger("roost.node")
 
 #: How long a sensor may take to answer, s.
 HANGS_S: Final = 120.0
-#: Shortest time between two questions, s.
+#: Minimum interval between two requests, s.
 _INTERVAL_S_MIN: Final = 1.0
-#: Values of one sensor, and characters of one line.
+#: Maximum number of values of one sensor, and maximum length of one line, characters.
 VALUES_MAX: Final = 1000
 LINE_CHARS_MAX: Final = 4096
 _NAME: Final = re.compile(r"[^\s,=:]{1,512}\Z")
 
 
 class SensorText:
-    """What one sensor prints, block by block."""
+    """Parses the output of one sensor, block by block."""
 
     def __init__(self, path: str) -> None:
         self._path = path
         self._rest = b""
         self._block: dict[tuple[str, str], str] | None = None
-        #: (host, name) to value, as of the last whole block.
+        #: (host, name) to value, as of the last complete block.
         self.values: dict[tuple[str, str], str] = {}
         self.blocks = 0
 
     def take(self, data: bytes) -> None:
-        """More of it. Raises ValueError if it is too much."""
+        """Parse more of it. Raises ValueError if it is too much."""
         *lines, self._rest = (self._rest + data).split(b"\n")
         if len(self._rest) > LINE_CHARS_MAX:
             raise ValueError(f"printed a line of more than {LINE_CHARS_MAX} characters")
@@ -88,13 +88,13 @@ class LoadSensors:
         admit: Callable[[Path], None],
         changed: Callable[[], None],
     ) -> None:
-        """`user` is STARTD_LOAD_SENSOR_USER; `admit` lets other accounts into a directory.
+        """`user` is STARTD_LOAD_SENSOR_USER; `admit` gives other accounts access to a directory.
 
-        `changed` is called when there are other values.
+        `changed` is called when values change.
         """
         self._execute, self._nursery, self._spawn = execute, nursery, spawn
         self._user, self._admit, self._changed = user, admit, changed
-        #: What was ordered, as the ads of slots show it: interval, host and programs.
+        #: The current order, as in the ads of slots: interval, host and programs.
         self._order = ""
         self._host, self._interval_s = "", 40.0
         self._tasks: dict[str, asyncio.Task[Any]] = {}
@@ -103,7 +103,7 @@ class LoadSensors:
 
     @property
     def ads(self) -> tuple[CronAd, ...]:
-        """What slots publish of it."""
+        """The ads that slots publish of it."""
         if not self._order:
             return ()
         attributes = ClassAd({LOAD_SENSORS: self._order})
@@ -121,7 +121,7 @@ class LoadSensors:
         return ",".join(f"{name}={value}" for name, value in found.items())
 
     def configure(self, order: str) -> None:
-        """Go by another order: ``interval host program,program``; "" for no sensors."""
+        """Apply another order: ``interval host program,program``; "" for no sensors."""
         if order == self._order:
             return
         self._order = order
@@ -137,14 +137,14 @@ class LoadSensors:
         self._changed()
 
     async def _life(self, path: str) -> None:
-        """Have a sensor run, over and over."""
+        """Run a sensor, over and over."""
         while True:
             try:
                 await self._run(path)
             except NoSuchAccount as problem:
-                _log.error("load sensor %s is not started: STARTD_LOAD_SENSOR_USER: %s", path, problem)
+                _log.error("load sensor %s was not started: STARTD_LOAD_SENSOR_USER: %s", path, problem)
             except OSError as problem:
-                _log.error("load sensor %s is not started: %s", path, problem)
+                _log.error("load sensor %s was not started: %s", path, problem)
             await asyncio.sleep(self._interval_s)
 
     def _account(self) -> Account | None:
@@ -154,7 +154,7 @@ class LoadSensors:
         return None if user == own_account().name else account_named(user)
 
     async def _run(self, path: str) -> None:
-        """Run a sensor until it ends, hangs, or is another file."""
+        """Run a sensor until it exits, hangs, or its file changes."""
         text, account = SensorText(path), self._account()
         if account is not None:
             self._admit(self._execute)
@@ -195,21 +195,21 @@ class LoadSensors:
             await asyncio.wait([run], timeout=self._interval_s)
             if run.done():
                 result = run.result()
-                how = result.text if isinstance(result, HookFailed) else f"it ended with status {result.status}"
-                _log.warning("load sensor %s: %s; it is started again", path, how)
+                how = result.text if isinstance(result, HookFailed) else f"it exited with status {result.status}"
+                _log.warning("load sensor %s: %s; restarting it", path, how)
                 return
             if loop.time() - asked_at > HANGS_S:
-                _log.error("load sensor %s did not answer for %g s; it is killed and started again", path, HANGS_S)
+                _log.error("load sensor %s did not answer for %g s; killing and restarting it", path, HANGS_S)
                 self._texts.pop(path, None)
                 self._changed()
                 return
             if _changed_at(path) != changed_at:
-                _log.info("load sensor %s has changed; it is started again", path)
+                _log.info("load sensor %s has changed; restarting it", path)
                 return
 
 
 def _is_same(one: str, other: str) -> bool:
-    """Whether two names are of one host: in any case, and with or without domain."""
+    """Whether two names refer to one host: in any case, and with or without domain."""
     one, other = one.casefold(), other.casefold()
     return one == other or one.partition(".")[0] == other.partition(".")[0]
 

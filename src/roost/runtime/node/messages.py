@@ -1,4 +1,4 @@
-"""What a machine says of its slots and of itself, as messages and attributes."""
+"""Messages and attributes about a machine and its slots."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from roost.wire.ads import ad_data
 
 
 def ended_run(slot: NodeSlot, ended: ev.RunEnded, tasks: Sequence[TaskUse] = ()) -> m.RunEnded:
-    """The message about the end of a run; `tasks` is what its slave tasks have used."""
+    """The message about the end of a run; `tasks` is the usage of its slave tasks."""
     return m.RunEnded(
         claim_id=ended.claim_id,
         run=ended.run,
@@ -44,7 +44,7 @@ def ended_run(slot: NodeSlot, ended: ev.RunEnded, tasks: Sequence[TaskUse] = ())
 
 
 def claim_answer(slot: NodeSlot, effect: ef.SendClaimReply, ad: dict[str, Any] | None) -> tuple[str, m.ClaimAnswered]:
-    """A queue, and whether it has the slot; `ad` is the slot's for one that has."""
+    """A queue, and the message whether it has the slot; `ad` is the slot's if it does."""
     answer = claim_answered(slot, effect, node="")
     return effect.reply_to.rpartition("|")[0], m.ClaimAnswered(
         asked_id=answer.asked_id,
@@ -58,12 +58,12 @@ def claim_answer(slot: NodeSlot, effect: ef.SendClaimReply, ad: dict[str, Any] |
 
 
 def activation_answer(effect: ef.SendActivationReply) -> tuple[str, m.ActivationAnswered]:
-    """A queue, and whether its job is taken."""
+    """A queue, and the message whether its job is accepted."""
     schedd, claim_id, run = effect.reply_to.split("|", 2)
     text = "" if effect.refusal is None else str(effect.refusal)
     return schedd, m.ActivationAnswered(claim_id=claim_id, run=run, accepted=effect.accepted, refusal=text)
 
 
 def system_platform(config: Config) -> dict[str, Any]:
-    """Attributes of this machine that its configuration says, or else the system."""
+    """Platform attributes of this machine, from its configuration or else from the system."""
     return platform_of(config, architecture=platform.machine().upper(), system=platform.system().upper())

@@ -1,4 +1,4 @@
-"""The orders of a machine's core carried out: each effect of a slot or a starter becomes what it stands for.
+"""Carrying out the effects of a machine's core: each effect of a slot or a starter becomes an action.
 
 Answers and reports become messages, timers wake-ups, and what a run needs is done by its `Runner`.
 """
@@ -59,7 +59,7 @@ _log = logging.getLogger("roost.node")
 
 
 class OrdersDaemon(Protocol):
-    """What carrying out orders needs of the machine's daemon."""
+    """The interface of the machine's daemon for carrying out effects."""
 
     name: str
     context: RoleContext
@@ -81,45 +81,45 @@ class OrdersDaemon(Protocol):
     nursery: Nursery | None
 
     def spawn(self, work: Coroutine[Any, Any, Any], name: str | None = None) -> asyncio.Task[Any]:
-        """Have something done beside; the daemon ends after it."""
+        """Start a background task; the daemon waits for it before it exits."""
 
     def need_cell_root(self) -> None:
-        """Jobs of a cell run here: have Grid Engine's commands where their programs look for them."""
+        """Install Grid Engine's commands where programs of a cell's jobs look for them."""
 
     def carry_out(self, outs: Outs | None) -> None:
-        """Do what the machine's core orders."""
+        """Carry out the effects of the machine's core."""
 
     def job_failed(self, text: str) -> None:
-        """A job could not be run here."""
+        """Note that a job could not be run here."""
 
     async def benchmark(self) -> tuple[int | None, int | None]:
-        """How fast the machine is: Mips and KFlops."""
+        """The speed of the machine: Mips and KFlops."""
 
     def surroundings(self, slot: NodeSlot, starter: Starter) -> Surroundings:
-        """What the hands of a starter work with."""
+        """The surroundings of a starter's runner."""
 
 
 class NodeOrders:
-    """The hands of one machine."""
+    """Carries out the effects of one machine."""
 
     def __init__(self, daemon: OrdersDaemon) -> None:
         self._daemon = daemon
         self._machine = daemon.machine
         self._outbox = daemon.outbox
-        #: The hands of each starter.
+        #: The runner of each starter.
         self.runners: dict[Starter, Runner] = {}
         self._timers: dict[tuple[NodeSlot, Timer], asyncio.TimerHandle] = {}
         self._benchmarks: dict[NodeSlot, asyncio.Task[None]] = {}
 
     def drop_timers(self) -> None:
-        """Nothing is due any more."""
+        """Cancel all timers."""
         for each in self._timers.values():
             each.cancel()
 
     # -- orders of slots -----------------------------------------------------------------------------
 
     def of_slot(self, slot: NodeSlot, effect: Any) -> None:
-        """Do what a slot orders."""
+        """Carry out an effect of a slot."""
         daemon, outbox = self._daemon, self._outbox
         match effect:
             case ef.SetTimer(timer=timer, at=at):
@@ -130,7 +130,8 @@ class NodeOrders:
                 daemon.ads.mark(slot)
             case ef.SendClaimReply():
                 if effect.accepted and _is_further_part(slot):
-                    # It never gets a run with a record of its own, and is to outlive this daemon as the master's does.
+                    # It never gets a run with its own record, and must outlive this daemon just as the master's claim
+                    # does.
                     self._keep_claim(slot)
                 ad = ad_data(self._machine.ad(slot, daemon.clock.now())) if effect.accepted else None
                 outbox.to_queue(*claim_answer(slot, effect, ad))
@@ -147,12 +148,12 @@ class NodeOrders:
                 self._benchmarks[slot] = daemon.spawn(self._benchmark(slot))
             case ef.CancelBenchmarks():
                 self._cancel_benchmarks(slot)
-            case ef.Warn(expression=expression, text=text):
+            case ef.WarnOfExpression(expression=expression, text=text):
                 _log.warning("%s: %s: %s", slot.name, expression, text)
             case ef.CheckpointJob() | ef.SendDeactivationReply() | ef.SendAliveReply():
                 pass
             case OfferLeftovers():
-                # The matchmaker hears of what is left with the slot's next ad, which is under way.
+                # The negotiator sees the rest with the slot's next ad, which is being sent.
                 daemon.ads.mark(slot)
             case ef.StartBackfill():
                 daemon.backfill.start()
@@ -167,7 +168,7 @@ class NodeOrders:
         try:
             self._daemon.state.keep_claim(slot, self._machine)
         except OSError as problem:
-            _log.error("the claim of %s cannot be saved: %s", slot.name, problem.strerror)
+            _log.error("cannot save the claim of %s: %s", slot.name, problem.strerror)
 
     def _wake(self, slot: NodeSlot, timer: Timer, at: float | None) -> None:
         old = self._timers.pop((slot, timer), None)
@@ -189,14 +190,15 @@ class NodeOrders:
         must_go_on(self._daemon.spawn(self._kill_all(slot, starter), f"the end of {slot.run_name}"))
 
     async def _kill_all(self, slot: NodeSlot, starter: Starter) -> None:
-        """The starter does not get rid of its job, or is lost itself: everything is killed, and the run's end was not
-        observed."""
+        """Kill everything, because the starter does not end its job, or is lost itself; the run's end was not
+        observed.
+        """
         runner = self.runners.pop(starter, None)
         if runner is not None:
             try:
                 await runner.give_up()
             except Exception:
-                # The slot is free all the same, and the next start of the daemon clears away what is left.
+                # The slot is free all the same, and the next start of the daemon cleans up the rest.
                 _log.exception("%s: internal error", runner.run)
         if starter.alive:
             self._outbox.report_lost(slot)
@@ -208,25 +210,25 @@ class NodeOrders:
         try:
             mips, kflops = await self._daemon.benchmark()
         except Exception:
-            # A slot whose benchmarks never end would never be given away.
+            # A slot whose benchmarks never end would never be assigned.
             _log.exception("internal error: the benchmarks of %s", slot.name)
         self._happened(slot, ev.BenchmarksFinished(mips=mips, kflops=kflops))
 
     def _cancel_benchmarks(self, slot: NodeSlot) -> None:
-        """A slot has something else to do, unless it is their end that is being told."""
+        """Cancel the benchmarks because a slot has other work, unless their end is just being reported."""
         task = self._benchmarks.pop(slot, None)
         if task is not None and task is not asyncio.current_task():
             task.cancel()
 
     def after_drain(self) -> None:
-        """A drain that is over may have something to follow it."""
+        """Carry out what follows a finished drain, if anything."""
         what, self._machine.host.ended = self._machine.host.ended, None
         if what is None:
             return
         _log.info("the drain is over: %s", what.name.lower())
         match what:
             case OnCompletion.EXIT | OnCompletion.RESTART:
-                # The master starts a daemon that ends again.
+                # The master restarts a daemon that exits.
                 os.kill(os.getpid(), signal.SIGTERM)
             case OnCompletion.RECONFIGURE:
                 os.kill(os.getpid(), signal.SIGHUP)
@@ -236,7 +238,7 @@ class NodeOrders:
     # -- orders of starters --------------------------------------------------------------------------
 
     def of_starter(self, out: Out[NodeSlot]) -> None:
-        """Do what a starter orders."""
+        """Carry out an effect of a starter."""
         slot, starter, effect = out.slot, out.starter, out.effect
         assert starter is not None
         outbox, now = self._outbox, self._daemon.clock.now()
@@ -267,12 +269,12 @@ class NodeOrders:
                     runner.done()
             case _:
                 self.runner_of(slot, starter).perform(effect)  # type: ignore[arg-type]
-                # A job that has to go is continued only so that it can end.
+                # A job that has to leave is continued only so that it can end.
                 if _continues(effect) and slot.state.state is not State.PREEMPTING:
                     outbox.to_queue(slot.schedd, m.JobResumed(**about))
 
     def runner_of(self, slot: NodeSlot, starter: Starter, *, resumed: bool = False) -> Runner:
-        """The hands of a starter; `resumed`: of one that an earlier daemon had."""
+        """The runner of a starter; `resumed`: of one that an earlier daemon had."""
         found = self.runners.get(starter)
         if found is None:
             daemon = self._daemon
@@ -287,7 +289,7 @@ class NodeOrders:
         return found
 
     def surroundings(self, slot: NodeSlot, starter: Starter) -> Surroundings:
-        """What the hands of a starter work with."""
+        """The surroundings of a starter's runner."""
         daemon = self._daemon
         assert daemon.nursery is not None
         execute = daemon.scratch.of(slot.plan.id.number)
@@ -342,14 +344,14 @@ class NodeOrders:
 
 
 def _continues(effect: object) -> bool:
-    """Whether an order lets a job go on."""
+    """Whether an order lets a job continue."""
     return isinstance(effect, sef.ContinueProcesses) or (
         isinstance(effect, sef.RunMethod) and effect.method is Method.RESUME
     )
 
 
 def _is_further_part(slot: NodeSlot) -> bool:
-    """Whether the claim of a slot is for further tasks of a parallel job, whose master runs on another claim."""
+    """Whether the claim of a slot is for additional tasks of a parallel job, whose master runs on another claim."""
     job_ad = slot.state.claim.job_ad
     task = None if job_ad is None else job_ad.get(TASK)
     part = task.get("Part") if isinstance(task, ClassAd) else None

@@ -1,4 +1,4 @@
-"""What an execute machine says to queues and to the pool: in order, and again where it matters that it is heard."""
+"""Outgoing messages of an execute machine to queues and the pool: in order, and repeated if delivery matters."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from roost.runtime.node.runs.reports import Reports
 from roost.wire import messages as m
 from roost.wire.messages import Message
 
-#: Leases below this, s, are looked at more often than reports are repeated.
+#: Leases shorter than this, s, are checked more often than reports are repeated.
 SHORT_LEASE_S: Final = LOOKS_A_LEASE * REPORT_AGAIN_S
 
 
@@ -33,12 +33,12 @@ class Outbox:
         self._outbox: asyncio.Queue[tuple[str, Message]] = asyncio.Queue()
 
     def to_queue(self, schedd: str, message: Message) -> None:
-        """Say something to a queue; "" is nobody's."""
+        """Send a message to a queue; "" names none."""
         if schedd:
             self._outbox.put_nowait((self._bus.subjects.schedd(schedd, self._name), message))
 
     def to_pool(self, message: Message) -> None:
-        """Say something to the central manager."""
+        """Send a message to the central manager."""
         subjects = self._bus.subjects
         match message:
             case m.SlotAds():
@@ -50,13 +50,13 @@ class Outbox:
         self._outbox.put_nowait((subject, message))
 
     def report(self, schedd: str, message: m.RunEnded) -> None:
-        """Report how a run ended, until its queue has it."""
+        """Report how a run ended, until its queue has stored that."""
         if schedd:
             self._reports.keep(schedd, message)
             self.to_queue(schedd, message)
 
     def report_lost(self, slot: NodeSlot) -> None:
-        """Report that the end of a slot's run was not seen."""
+        """Report that the end of a slot's run was not observed."""
         if slot.starter is not None and slot.run_name not in self._reports:
             claim_id, began = slot.starter.claim_id.text, slot.starter.state.started_at is not None
             now = self._clock.now()
@@ -64,18 +64,18 @@ class Outbox:
             self.report(slot.schedd, ended_run(slot, lost))
 
     async def send_all(self) -> None:
-        """Send what there is, and what comes."""
+        """Send waiting and new messages."""
         while True:
             subject, message = await self._outbox.get()
             await self._bus.send(subject, message)
 
     async def repeat(self, machine: Machine) -> None:
-        """Repeat reports of ends of runs, and tell queues which claims they hold or wait for here."""
+        """Repeat reports of ends of runs, and notify queues of the claims that they hold or wait for here."""
         for number in itertools.count():
             for schedd, message in self._reports.waiting():
                 self.to_queue(schedd, message)
             if number % CLAIMS_EVERY == 0:
-                # A queue that does not know one of them gives it back: its first message to do so was lost.
+                # A queue that does not know one of them releases it: its first message to do so was lost.
                 standings = machine.standings()
                 for schedd, known in machine.held_claims().items():
                     mine = {name: how for name, how in standings.items() if name in known}
@@ -83,9 +83,9 @@ class Outbox:
             await asyncio.sleep(REPORT_AGAIN_S)
 
     async def ask_for_life(self, machine: Machine) -> None:
-        """Ask queues for a sign of life for claims with a running job before their leases end.
+        """Ask queues for a keepalive for claims with a running job before their leases expire.
 
-        Queues send signs of life by themselves, but not more often than every 10 s, and any of them may be lost.
+        Queues send keepalives by themselves, but not more often than every 10 s, and any of them may be lost.
         """
         while True:
             for schedd, known in machine.silent_claims(self._clock.now()).items():

@@ -1,4 +1,4 @@
-"""What queues say to an execute machine: each message becomes an event of the machine's core, or an answer."""
+"""Messages of queues to an execute machine: each becomes an event of the machine's core, or an answer."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _log = logging.getLogger("roost.node")
 
 
 class RequestsDaemon(Protocol):
-    """What requests of queues need of the machine's daemon."""
+    """The interface of the machine's daemon for messages of queues."""
 
     clock: Clock
     machine: Machine
@@ -42,11 +42,11 @@ class RequestsDaemon(Protocol):
     load_sensors: LoadSensors
 
     def carry_out(self, outs: Outs | None) -> None:
-        """Do what the machine's core orders."""
+        """Carry out the effects of the machine's core."""
 
 
 class QueueRequests:
-    """What queues say to a machine, heard."""
+    """Handles the messages of queues."""
 
     def __init__(self, daemon: RequestsDaemon) -> None:
         self._daemon = daemon
@@ -55,7 +55,7 @@ class QueueRequests:
         self._reconnects: dict[str, int] = {}
 
     def on_message(self, message: Message, sender: str, reply: str) -> None:
-        """A queue says something."""
+        """Handle a message of a queue."""
         try:
             with caused_by(getattr(message, "request", "")):
                 self._daemon.carry_out(self._handled(message, sender, self._daemon.clock.now()))
@@ -63,7 +63,7 @@ class QueueRequests:
             _log.warning("from %s: %s: %s", sender, type(message).__name__, error)
 
     def on_match(self, message: Message, sender: str, reply: str) -> None:
-        """The central manager has given slots away, or suspends jobs."""
+        """Handle a message of the central manager about matches or suspensions."""
         now = self._daemon.clock.now()
         if isinstance(message, m.SlotsMatched):
             self._daemon.carry_out(self._matched(message.claim_ids, now))
@@ -125,19 +125,19 @@ class QueueRequests:
             )
             self._daemon.outbox.to_queue(sender, refused)
         elif not any(isinstance(out.effect, ef.SendClaimReply) for out in outs):
-            # The slot gets rid of its job first, and the queue is to know that it is not forgotten.
+            # The slot must first evict its job, and the queue should know that its request is not forgotten.
             self._daemon.outbox.to_queue(sender, m.ClaimsKnown(reply_to="", known={message.claim_id: ""}, unknown=[]))
         return outs
 
     def _matched(self, claim_ids: list[str], now: float) -> Outs:
-        """Slots are promised to a queue that will claim them."""
+        """Note that slots are assigned to a queue that will claim them."""
         found: Outs = []
         for claim_id in claim_ids:
             found += self._machine.about_claim(claim_id, lambda each: ev.MatchReceived(claim_id=each), now) or []
         return found
 
     def _suspended(self, slots: Mapping[str, m.SlotSuspenders], now: float) -> Outs:
-        """What of the cell suspends jobs is another than before."""
+        """Note a change in what the cell suspends."""
         found: Outs = []
         for slot in list(self._machine.slots):
             told = slots.get(slot.name)
@@ -148,7 +148,7 @@ class QueueRequests:
         return found
 
     def _keep_alive(self, claim_ids: list[str], reply_to: str, sender: str, now: float) -> Outs:
-        """The holder of claims lives, and hears what is known of them."""
+        """Handle a keepalive for claims, and answer with their state."""
         known, unknown = {}, []
         runs = self._machine.runs()
         found: Outs = []
@@ -188,20 +188,20 @@ class QueueRequests:
                 self._daemon.outbox.to_queue(sender, gone)
             return None
         ids = causes_of(found[0].state.claim.job_ad, message.request).bracketed()
-        _log.info("run %s of %s is to end: %s%s", message.run, sender, message.ending, ids)
+        _log.info("run %s of %s must end: %s%s", message.run, sender, message.ending, ids)
         if message.request:
             self._daemon.transition_log.ordered(found[0].name, message.request)
         return self._machine.end_run(message.claim_id, message.run, cause, hard=message.hard, now=now)
 
     def _reconnect(self, message: m.Reconnect, sender: str, now: float) -> Outs:
-        """A queue has started again. Claims that it does not name are no longer its own."""
+        """Handle a queue's restart. Claims that it does not name are no longer its own."""
         for schedd, report in self._daemon.reports.waiting():
             if schedd == sender:
                 self._daemon.outbox.to_queue(sender, report)
         found = self._keep_alive(list(message.claims), message.reply_to, sender, now)
         serial = int(message.reply_to) if message.reply_to.isdecimal() else 0
         if serial <= self._reconnects.get(sender, 0):
-            # It came before, and knows nothing of claims that were granted since.
+            # The message was sent before claims were granted that it does not name.
             return found
         self._reconnects[sender] = serial
         for claim_id in self._machine.held_claims().get(sender, ()):

@@ -1,19 +1,19 @@
-"""What this machine is and how it is doing: the readings that layouts and policies are made from.
+"""Sensor readings of this machine, from which layouts and policies are computed.
 
-Any reading can be replaced by a file, for tests and demonstrations: ROOST_SENSORS_FILE names a JSON object, which is
-read again when it changes:
+Any reading can be replaced by a file, for tests and demonstrations: ROOST_SENSORS_FILE names a file with a JSON object,
+which is read again when it changes:
 
     {"load": 0.3, "keyboard_idle_s": 0, "attributes": {"Temperature": 41}}
 
 ``keyboard_idle_s`` and ``console_idle_s`` stay as they are written (``console_idle_s`` null: there is no console);
 ``keyboard_used_at`` and ``console_used_at`` (epoch s) let the idle time grow. ``load`` is one number or three. The rest
 are numbers: ``cpus``, ``memory_mb``, ``swap_kb``, ``disk_kb``, ``zone_offset_s``. ``attributes`` go into the ads of all
-slots, ``load_values`` are what a Grid Engine cell is told (`host_loads`). A file that cannot be read as that changes
-nothing, and `Sensors.problem` says what is wrong with it.
+slots, ``load_values`` are reported to a Grid Engine cell (`host_loads`). A file that cannot be read changes nothing,
+and `Sensors.problem` says what is wrong with it.
 
-It reads /proc and devices of Linux. Elsewhere memory and swap are unknown (0), and a keyboard that leaves no trace
-counts as never used. On Linux that is so for a desktop whose input devices the daemon may not open and on which no
-terminal is used: let a helper of the session touch a file of ROOST_ACTIVITY_FILES.
+It reads /proc and devices on Linux. Elsewhere memory and swap are unknown (0), and a keyboard that leaves no trace
+counts as never used. On Linux this also applies to a desktop whose input devices the daemon may not open and on which
+no terminal is used: let a helper of the session touch a file of ROOST_ACTIVITY_FILES.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ from roost.runtime.node.impediments import PROBE_BYTES
 from roost.startd.idleness import Idleness, machine_idleness
 from roost.startd.load import LoadReading
 
-#: Names in a file of replacements, and what each has to be.
+#: Names in a file of replacements, and the valid values of each.
 _NUMBERS: Final = frozenset(
     (
         "keyboard_idle_s", "keyboard_used_at", "console_idle_s", "console_used_at",
         "cpus", "memory_mb", "swap_kb", "disk_kb", "zone_offset_s",
     )
 )  # fmt: skip
-#: Size of a file of replacements, bytes.
+#: Maximum size of a file of replacements, bytes.
 _FILE_BYTES_MAX: Final = 1_000_000
 _KIB: Final = 1024
 
@@ -58,7 +58,7 @@ class Replacements:
         self._values: dict[str, Any] = {}
 
     def values(self) -> Mapping[str, Any]:
-        """What is replaced now; the last that could be read."""
+        """The current replacements; the last ones that could be read."""
         if self.path is None:
             return self._values
         try:
@@ -80,13 +80,13 @@ class Replacements:
             wrong = _mistake(values)
         except (OSError, ValueError) as problem:
             wrong = str(problem)
-        self.problem = f"{path}: {wrong}; the readings before it stay" if wrong else ""
+        self.problem = f"{path}: {wrong}; the previous readings remain in effect" if wrong else ""
         if not wrong:
             self._values = values
 
 
 def _mistake(values: object) -> str:
-    """What is wrong with replacements; empty if nothing is."""
+    """What is wrong with replacements; empty for nothing."""
     if not isinstance(values, dict):
         return "it is not a JSON object"
     for name, value in values.items():
@@ -98,7 +98,8 @@ def _mistake(values: object) -> str:
             good = _is_number(value) or (value is None and name == "console_idle_s")
         else:
             return (
-                f"there is no reading {name!r}; there are load, load_values, attributes, {', '.join(sorted(_NUMBERS))}"
+                f"there is no reading {name!r}; the readings are load, load_values, attributes, "
+                f"{', '.join(sorted(_NUMBERS))}"
             )
         if not good:
             return f"{name} cannot be {value!r}"
@@ -113,9 +114,9 @@ def _is_number(value: object) -> bool:
 class Sensors:
     """The sensors of this machine."""
 
-    #: Scratch directories are on its filesystem.
+    #: A path on the file system of scratch directories.
     execute: Path
-    #: Those of slots that have directories of their own.
+    #: The paths of slots with their own directories.
     more: tuple[Path, ...] = ()
     devices: IdleDevices = field(default_factory=IdleDevices)
     replacements: Replacements = field(default_factory=lambda: Replacements(None))
@@ -123,7 +124,7 @@ class Sensors:
 
     @classmethod
     def configured(cls, config: Config, execute: Path, more: tuple[Path, ...] = ()) -> Sensors:
-        """As the configuration says. Raises ConfigError."""
+        """The sensors as configured. Raises ConfigError."""
         file = config.get("ROOST_SENSORS_FILE") or os.environ.get("ROOST_SENSORS_FILE")
         devices = IdleDevices(
             console=tuple(config.get_list("CONSOLE_DEVICES")),
@@ -135,11 +136,11 @@ class Sensors:
 
     @property
     def problem(self) -> str:
-        """What is wrong with the file of replacements; empty if nothing is."""
+        """What is wrong with the file of replacements; empty for nothing."""
         return self.replacements.problem
 
     def host(self, inventories: Mapping[str, str] | None = None) -> HostReading:
-        """What there is to be divided between slots. Waits for the disk."""
+        """The resources to divide between slots. Blocks on the disk."""
         replaced = self.replacements.values()
         memory = _memory_kib()
         return HostReading(
@@ -151,7 +152,7 @@ class Sensors:
         )
 
     def read(self, cpu_percent: Mapping[SlotId, float] | None = None, *, now: float | None = None) -> Reading:
-        """How it is doing. `cpu_percent`: processor time of the slots' jobs, percent of one core."""
+        """The current readings. `cpu_percent`: processor time of the slots' jobs, percent of one core."""
         now = time.time() if now is None else now
         replaced = self.replacements.values()
         return Reading(
@@ -163,7 +164,7 @@ class Sensors:
         )
 
     def _host_loads(self, replaced: Mapping[str, Any]) -> dict[str, str]:
-        """What a Grid Engine cell is told of the machine, as one attribute."""
+        """The load values for a Grid Engine cell, as one attribute."""
         values = replaced.get("load_values")
         if values is None:
             values = self.host_loads.read(_load(replaced), _memory_kib())
@@ -174,7 +175,7 @@ class Sensors:
         console_s = _replaced_idle(replaced, "console", now)
         has_console = "console_idle_s" in replaced or "console_used_at" in replaced
         if keyboard_s is not None:
-            # A keyboard that is told and a console that is not: it is the console's keyboard.
+            # A replaced keyboard without a replaced console: it is the console's keyboard.
             return Idleness(keyboard_s=keyboard_s, console_s=console_s if has_console else keyboard_s)
         seen = machine_idleness(self.devices.terminals_s(now), self.devices.consoles_s(now))
         return Idleness(keyboard_s=seen.keyboard_s, console_s=console_s) if has_console else seen
@@ -187,7 +188,8 @@ class Sensors:
             return Filesystem(name=str(execute), free_kb=int(replaced.get("disk_kb", 0)))
         free_kb = found.f_bavail * found.f_frsize // _KIB
         if free_kb * _KIB < PROBE_BYTES:
-            # Slots are laid out once. What is full takes no jobs until there is room (`impediments`), and then has all.
+            # Slots are laid out once. A full disk makes the machine accept no jobs until there is space
+            # (`impediments`), then all of it counts again.
             free_kb = found.f_blocks * found.f_frsize // _KIB
         return Filesystem(name=f"{os.major(device)}:{os.minor(device)}", free_kb=int(replaced.get("disk_kb", free_kb)))
 

@@ -1,9 +1,10 @@
-"""The programs of this machine that a user is connected to: jobs (`qrsh COMMAND`, `qlogin`), and shells beside jobs.
+"""The programs of this machine to which users are connected: jobs (`qrsh COMMAND`, `qlogin`), and shells alongside
+jobs.
 
-Such a job names a *session* in its ad, which its user made up; only the user who owns the job may use it. Its streams
-are kept in a directory of the machine's (`live_streams`) until the user has all of them, so neither the end of this
-daemon nor that of the job loses any. The user's command asks again and again; a session that no one has asked for
-during `LEASE_S` is given up: its job is killed, and what it printed is removed.
+Such a job names a *session* in its ad, chosen by its user; only the user who owns the job may use it. Its streams are
+stored in a directory of the machine (`live_streams`) until the user has received all of them, so neither the end of
+this daemon nor that of the job loses any output. The user's command polls; a session without a request for `LEASE_S` is
+abandoned: its job is killed, and its output is removed.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _log = logging.getLogger("roost.node")
 
 #: How long a user's command may be silent, s.
 LEASE_S: Final = 60.0
-#: How often silent ones are looked for, s.
+#: Interval of checks for silent ones, s.
 LOOK_S: Final = 5.0
 _ABOUT: Final = "session.json"
 _END: Final = "end.json"
@@ -37,23 +38,23 @@ _SIZE: Final = re.compile(r"(\d{1,5})x(\d{1,5})")
 
 
 class About(msgspec.Struct, kw_only=True):
-    """What is written down of a session."""
+    """The stored data of a session."""
 
     owner: str
     job: str
-    #: The run that it is a shell of (`shells`); "" for a job of its own.
+    #: The run to which the shell belongs (`shells`); "" for a separate job.
     run: str = ""
 
 
 class End(msgspec.Struct, kw_only=True):
-    """How its job ended; both None where that is not known."""
+    """How its job ended; both None if unknown."""
 
     exit_code: int | None = None
     signal: int | None = None
 
 
 class Session:
-    """A job that a user is connected to."""
+    """A job to which a user is connected."""
 
     def __init__(self, directory: Path, about: About) -> None:
         self.directory = directory
@@ -63,16 +64,16 @@ class Session:
         self.end = End()
         #: Kills the job; None while this daemon does not have it.
         self.kill: Callable[[], None] | None = None
-        #: When it was asked for last, as the event loop counts.
+        #: Time of the last request for it, on the event loop's clock.
         self.seen = asyncio.get_running_loop().time()
 
     def over(self, end: End) -> None:
-        """Its job has ended."""
+        """Note that its job has ended."""
         self.end = end
         try:
             write_whole(self.directory / _END, msgspec.json.encode(end))
         except OSError as problem:
-            _log.warning("the end of job %s cannot be written down: %s", self.about.job, problem)
+            _log.warning("cannot record the end of job %s: %s", self.about.job, problem)
         self.ended.set()
         self.streams.stir()
 
@@ -93,7 +94,7 @@ class Sessions:
     # -- jobs ----------------------------------------------------------------------------------------
 
     def relay(self, job_ad: ClassAd, kill: Callable[[], None]) -> RelayOrder | None:
-        """How the streams of a job are carried that is about to start; None if they are files. Raises OSError."""
+        """The relay settings of the streams of a job that is about to start; None if they are files. Raises OSError."""
         name = session_of(job_ad)
         if not name:
             return None
@@ -108,7 +109,7 @@ class Sessions:
         )
 
     def shell(self, name: str, about: About) -> Session | None:
-        """A session for a shell that is about to start; None if the name is taken. Raises OSError."""
+        """Make a session for a shell that is about to start; None if the name is taken. Raises OSError."""
         if name in self._sessions:
             return None
         found = Session(self._directory / name, about)
@@ -122,13 +123,13 @@ class Sessions:
         return [(name, found) for name, found in self._sessions.items() if found.about.run]
 
     def goes_on(self, job_ad: ClassAd, kill: Callable[[], None]) -> None:
-        """A job of an earlier daemon goes on."""
+        """Note that a job of an earlier daemon continues."""
         found = self._sessions.get(session_of(job_ad))
         if found is not None:
             found.kill = kill
 
     def ended(self, job_ad: ClassAd, end: ProcessEnd) -> None:
-        """A job has ended."""
+        """Note that a job has ended."""
         found = self._sessions.get(session_of(job_ad))
         if found is not None and not found.ended.is_set():
             found.kill = None
@@ -137,7 +138,7 @@ class Sessions:
     # -- users ---------------------------------------------------------------------------------------
 
     def asked(self, name: str, user: str) -> Session | None:
-        """A user asks for a session; None if there is none that is the user's."""
+        """Return a session that a user requests; None if the user has none with that name."""
         found = self._sessions.get(name)
         if found is None or found.about.owner != user:
             return None
@@ -145,7 +146,9 @@ class Sessions:
         return found
 
     def leave(self, name: str) -> None:
-        """A session's user is gone, or has all of it: nothing is kept, and its job is killed if it runs."""
+        """End a session whose user is gone, or has received everything: nothing is kept, and its job is killed if it
+        runs.
+        """
         found = self._sessions.pop(name, None)
         if found is not None:
             found.streams.remove()
@@ -168,27 +171,27 @@ class Sessions:
                 found.end = msgspec.json.decode((path / _END).read_bytes(), type=End)
                 found.ended.set()
             except (OSError, msgspec.DecodeError):
-                # Its job runs, or its end is told when the earlier daemon's runs have been taken over.
+                # Its job runs, or its end is reported when the earlier daemon's runs have been taken over.
                 pass
 
     def taken_over(self) -> None:
-        """The jobs that an earlier daemon left have been found: any other has ended unseen."""
+        """Note that the jobs of an earlier daemon have been found: any other has ended without being observed."""
         for found in self._sessions.values():
             if found.kill is None and not found.ended.is_set():
                 found.over(End())
 
     async def watch(self) -> None:
-        """Give up sessions whose users are silent."""
+        """Abandon sessions whose users are silent."""
         while True:
             await asyncio.sleep(LOOK_S)
             now = asyncio.get_running_loop().time()
             for name, found in list(self._sessions.items()):
                 if now - found.seen > LEASE_S:
-                    _log.warning("job %s: its user's command is silent for %g s", found.about.job, LEASE_S)
+                    _log.warning("job %s: no sign of life from its user's command for %g s", found.about.job, LEASE_S)
                     self.leave(name)
 
 
 def _size(job_ad: ClassAd) -> tuple[int, int] | None:
-    """Rows and columns of the terminal that a job wants; None for none."""
+    """Rows and columns of the terminal that a job requests; None for none."""
     found = _SIZE.fullmatch(str(job_ad.cell(fold(TERMINAL))))
     return (int(found[1]), int(found[2])) if found else None

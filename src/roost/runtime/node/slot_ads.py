@@ -1,8 +1,8 @@
-"""The ads of a machine's slots on their way to the collector.
+"""Publishing the ads of a machine's slots to the collector.
 
-What the matchmaker may want is told at once, after a moment in which the queue can say that the job which had the
-slot waits again; that a slot runs another job of the same claim can wait for others of its kind. From time to time all
-ads are told anew, for the collector forgets what it does not hear of.
+Changes that concern the negotiator are published at once, after a short delay in which the queue can report that the
+slot's former job is idle again. That a slot runs another job of the same claim can wait for similar changes. All ads
+are published again periodically, because the collector drops expired ads.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from roost.wire.parts import in_parts, size_of
 
 _log = logging.getLogger("roost.node")
 
-#: Changes of slots that the matchmaker may want are told after this time, other changes after that, s.
+#: Changes of slots that concern the negotiator are published after this delay, other changes after the second, s.
 GAP_S: Final = 0.005
 LATER_S: Final = 1.0
-#: All ads are told again after UPDATE_INTERVAL, and after this time at the latest, s.
+#: All ads are published again after UPDATE_INTERVAL, and after this time at the latest, s.
 REFRESH_S: Final = 240.0
-#: An ad that is larger has no room in a message, bytes.
+#: A larger ad does not fit into a message, bytes.
 AD_BYTES_MAX: Final = MESSAGE_BYTES_MAX - 64 * 1024
 
 
 class SlotPublisher:
-    """Tells the pool of the slots of a machine."""
+    """Publishes the slots of a machine."""
 
     def __init__(self, machine: Machine, name: str, send: Callable[[SlotAds], None], clock: Clock) -> None:
         self._machine = machine
@@ -41,43 +41,43 @@ class SlotPublisher:
         self._send = send
         self._clock = clock
         self._timer: asyncio.TimerHandle | None = None
-        #: The timer is for what the matchmaker may want.
+        #: Whether the timer is for a change that concerns the negotiator.
         self._is_urgent = False
         self._dirty: set[str] = set()
-        #: Slots that the pool knows of.
-        self._told: dict[str, SlotId] = {}
+        #: Slots that have been published.
+        self._sent: dict[str, SlotId] = {}
         self._whole = True
         #: Slots whose ads are too large.
         self._large: set[str] = set()
 
     def mark(self, slot: NodeSlot) -> None:
-        """A slot's ad has changed."""
+        """Note that a slot's ad has changed."""
         self._dirty.add(slot.name)
         self._soon(LATER_S if slot.state.claim.granted_at is not None else GAP_S)
 
     def all_anew(self) -> None:
-        """Send all ads anew: the collector may have lost them."""
+        """Publish all ads again: the collector may have lost them."""
         self._whole = True
         self._soon(GAP_S)
 
     async def refresh(self) -> None:
-        """Tell everything from time to time."""
+        """Publish everything periodically."""
         while True:
             self.all_anew()
             await asyncio.sleep(min(REFRESH_S, max(1, self._machine.plan.update_s)))
 
     def withdraw(self) -> None:
-        """The machine goes."""
+        """Withdraw the ads, because the machine goes away."""
         if self._timer is not None:
             self._timer.cancel()
-        # A slot that ended a moment ago may not have been told of yet.
-        gone = sorted({*self._told, *(slot.name for slot in self._machine.slots)})
+        # The end of a slot a moment ago may not have been published yet.
+        gone = sorted({*self._sent, *(slot.name for slot in self._machine.slots)})
         self._send(SlotAds(node=self._name, ads=[], gone=gone))
 
     def _soon(self, wait_s: float) -> None:
         loop, is_urgent = asyncio.get_running_loop(), wait_s <= GAP_S
         if self._timer is not None:
-            # Also one that would be due sooner makes room for what is urgent: the queue's word comes first.
+            # Even an earlier publication is postponed for an urgent one: the queue's message must arrive first.
             if self._is_urgent or not is_urgent:
                 return
             self._timer.cancel()
@@ -90,17 +90,17 @@ class SlotPublisher:
         dirty, self._dirty = self._dirty, set()
         slots = self._machine.slots
         present = {slot.name: slot.plan.id for slot in slots}
-        gone = sorted(self._told.keys() - present.keys())
-        # What a part had is its whole's again.
-        larger = {replace(self._told[name], dynamic=0) for name in gone}
+        gone = sorted(self._sent.keys() - present.keys())
+        # The resources of a part belong to its whole again.
+        larger = {replace(self._sent[name], dynamic=0) for name in gone}
         changed = [
             slot
             for slot in slots
-            if whole or slot.name in dirty or slot.name not in self._told or slot.plan.id in larger
+            if whole or slot.name in dirty or slot.name not in self._sent or slot.plan.id in larger
         ]
         ads = [ad_data(ad) for ad in self._machine.ads(changed, self._clock.now())]
         claims = {slot.name: slot.state.offered.text for slot in changed}
-        self._told = present
+        self._sent = present
         if whole:
             self._name_large({slot.name: ad for slot, ad in zip(changed, ads, strict=True)})
         parts = in_parts(ads)
@@ -119,11 +119,12 @@ class SlotPublisher:
             self._send(message)
 
     def _name_large(self, ads: dict[str, AdData]) -> None:
-        """Say which slots the pool cannot hear of, once for each; a message that cannot be sent does not name them."""
+        """Log each slot that cannot be published once; the failure to send a message does not name them."""
         large = {name: size for name, ad in ads.items() if (size := size_of(ad)) > AD_BYTES_MAX}
         for name in sorted(large.keys() - self._large):
             _log.error(
-                "the ad of %s has %d bytes and is not published, for a message has at most %d: it gets no jobs; have "
-                "STARTD_ATTRS or the programs of STARTD_CRON_JOBLIST put less into it", name, large[name], AD_BYTES_MAX,
+                "the ad of %s has %d bytes and is not published, because a message is limited to %d bytes; "
+                    "the slot gets no jobs. Reduce what STARTD_ATTRS or the programs of STARTD_CRON_JOBLIST "
+                        "add to it", name, large[name], AD_BYTES_MAX,
             )  # fmt: skip
         self._large = set(large)

@@ -1,14 +1,15 @@
-"""The state of a machine on disk: records of slots with jobs, and of what slots share, written soon after they change.
+"""The state of a machine on disk: records of slots with jobs, and of the state that slots share, written soon after
+changes.
 
-The file of a slot is only written when its run has lasted a while, so that short jobs cost nothing. What slot and
-starter are before the program is started stands in the record of the run itself (`records`), to which a line is added
-for little; so there is no program that is in neither. It stands there too before the first of the hooks, prolog and
-epilog around a job: what was begun for it is to be ended, and what is over is not to be begun again; and so it does
-before and after each method of its queue instance, and before a job is warned. Of file and line the later one counts.
-What a run uses changes at every poll, and is measured again after a start: it is only written down with other things,
-and once in a while for the sake of its peaks.
+The file of a slot is written only when its run has lasted a while, so that short jobs cost nothing. The state of slot
+and starter before the program is started is in the record of the run itself (`records`), to which appending a line is
+cheap; so every program is in one of the two. The same is recorded before the first of the hooks, prolog and epilog
+around a job, because what was begun must be ended, and what is over must not be begun again; and before and after each
+method of its queue instance, and before a job is notified. Of file and line the later one counts. A run's usage changes
+at every poll, and is measured again after a restart: it is only written together with other changes, and once in a
+while because of its maxima.
 
-Files are not forced to the disk: they are to outlive the daemon, not the machine, with which all jobs are gone anyway.
+Files are not forced to disk: they must survive the daemon, not the machine, with which all jobs are gone anyway.
 """
 
 from __future__ import annotations
@@ -38,15 +39,15 @@ from roost.starter.starter_state import StarterState
 
 _log = logging.getLogger("roost.node")
 
-#: How long writing is put off, s.
+#: Delay before writing, s.
 SETTLE_S: Final = 0.25
-#: How long a run, or a claim without one, has lasted when the file of its slot is written, s.
+#: Minimum age of a run, or of a claim without one, before the file of its slot is written, s.
 RIPE_S: Final = 1.0
 
-#: How long the record of a claim without a run is left as it is, s.
+#: How long the record of a claim without a run is left unchanged, s.
 RESTED_S: Final = 5.0
 
-#: How old the figures of a run may be in its record, s.
+#: Maximum age of a run's usage in its record, s.
 MEASURED_S: Final = 60.0
 
 _SHARED: Final = "machine.json"
@@ -55,14 +56,14 @@ _BIRTH: Final = "birth"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Written:
-    """What was written down of a slot last."""
+    """The last written state of a slot."""
 
     #: The claim and the run, "" for none.
     claim: str = ""
     run: str = ""
-    #: When, epoch s.
+    #: Time of writing, epoch s.
     at: float = 0.0
-    #: The slot and its starter without what is measured again; None for what an earlier daemon wrote.
+    #: The slot and its starter without what is measured again; None if an earlier daemon wrote it.
     content: tuple[SlotState, StarterState | None] | None = None
 
 
@@ -73,14 +74,14 @@ class NodeState:
         self._directory = directory
         self._clock = clock
         self._reports = reports
-        #: Slot to its run and what had been begun for that when it was written down last, in a file or a line.
+        #: Slot to its run and what had been begun for it at the last writing, to a file or as a line.
         self._begun: dict[str, tuple[str, _Begun]] = {}
         #: Slot to the ads of its last record.
         self._ads: dict[str, AdTexts] = {}
         self._boot = boot_id()
-        #: What slots share, as it was written last, but for what changes at every poll.
+        #: The last written state that slots share, except what changes at every poll.
         self._shared: object = None
-        # What cannot be made now is tried again at each poll (`restore`).
+        # A failure now is retried at each poll (`restore`).
         with contextlib.suppress(OSError):
             directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._dirty: set[str] = set()
@@ -88,7 +89,7 @@ class NodeState:
         self._soon: asyncio.TimerHandle | None = None
 
     def load(self, runs: Mapping[str, RunRecord]) -> tuple[object, dict[str, object]]:
-        """The record of the machine, and those of slots by their names; `runs` are the records of runs."""
+        """Return the record of the machine, and those of slots by name; `runs` are the records of runs."""
         shared = _read(self._directory / _SHARED)
         records: dict[str, dict[str, Any]] = {}
         for path in sorted(self._directory.glob("*.slot")):
@@ -107,10 +108,10 @@ class NodeState:
         return shared, {**records}
 
     def next_birth(self) -> int:
-        """The time of the daemon's start, epoch s, or later: no two daemons of the machine have the same.
+        """A unique time of the daemon's start, epoch s, or later: no two daemons of the machine have the same.
 
-        Claim ids begin with it. Were they those of an earlier daemon, which may have been killed within the same second
-        or whose clock was set back since, a message about a claim of that daemon would reach another slot.
+        Claim ids begin with it. If they repeated those of an earlier daemon, which may have been killed within the same
+        second or whose clock was set back since, a message about a claim of that daemon would reach another slot.
         """
         path = self._directory / _BIRTH
         birth = int(self._clock.now())
@@ -129,21 +130,21 @@ class NodeState:
                 return
             self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
-            # The next poll tries again.
-            _log.error("the state of the machine cannot be saved: %s", error)
+            # The next poll retries.
+            _log.error("cannot save the state of the machine: %s", error)
             return
         self._written.clear()
         for slot in machine.slots:
             self.touch(slot, machine)
 
     def touch(self, slot: NodeSlot, machine: Machine) -> None:
-        """A slot has changed."""
+        """Note that a slot has changed."""
         self._dirty.add(slot.name)
         if self._soon is None:
             self._soon = asyncio.get_running_loop().call_later(SETTLE_S, self.write, machine)
 
     def starter_stepped(self, slot: NodeSlot, machine: Machine) -> None:
-        """A starter has taken a step, whose orders are carried out next."""
+        """Record a step of a starter, whose effects are carried out next."""
         self.touch(slot, machine)
         begun = slot.run_name, _begun(None if slot.starter is None else slot.starter.state)
         if begun[1] == _NOTHING or begun == self._begun.get(slot.name):
@@ -154,12 +155,12 @@ class NodeState:
             try:
                 self._keep_shared(machine)
             except OSError as error:
-                # The run's record will not be kept either, and then nothing is begun.
-                _log.error("the state of the machine cannot be saved: %s", error)
+                # The run's record cannot be written either, and then nothing is begun.
+                _log.error("cannot save the state of the machine: %s", error)
         self._reports.begins_program(slot.run_name, self._record(slot))
 
     def write(self, machine: Machine, unripe: bool = False) -> None:
-        """Write what has changed; `unripe`: young runs, too, for there is no later."""
+        """Write what has changed; `unripe`: also young runs, because there is no later opportunity."""
         self.close()
         self._soon = None
         dirty, self._dirty = self._dirty, set()
@@ -176,7 +177,7 @@ class NodeState:
         gone = sorted(set(self._written) - set(slots))
         try:
             if changed or gone:
-                # Before the slots: the record of one that it does not know is worth nothing.
+                # Before the slots: the record of a slot is useless if it does not list that slot.
                 self._keep_shared(machine)
             for slot in changed:
                 self._keep(slot, now)
@@ -186,10 +187,10 @@ class NodeState:
                 self._begun.pop(name, None)
                 self._ads.pop(name, None)
         except OSError as error:
-            _log.error("the state of the machine cannot be saved: %s", error)
+            _log.error("cannot save the state of the machine: %s", error)
 
     def keep_claim(self, slot: NodeSlot, machine: Machine) -> None:
-        """Write down a claim without a run now: slave tasks begin on it. Raises OSError."""
+        """Write a claim without a run at once, because slave tasks begin on it. Raises OSError."""
         if slot.starter is None and self._written.get(slot.name, _Written()).claim != slot.state.claim.id.text:
             self._keep_shared(machine)
             self._keep(slot, self._clock.now())
@@ -207,22 +208,22 @@ class NodeState:
         ads = self._ads.get(slot.name)
         if ads is None:
             ads = self._ads[slot.name] = AdTexts()
-        # Since the machine was started, not by a clock that may be set: processes live no longer either.
+        # Time since boot, independent of changes of the clock: processes live no longer either.
         return {"name": slot.name, "boot": self._boot, "at": time.monotonic(), **slot_record(slot, ads)}
 
     def _is_due(self, slot: NodeSlot, now: float) -> bool:
-        """Whether a slot is to be written down now; a claim between two runs is as it was between the last two."""
+        """Whether a slot must be written now; a claim between two runs is unchanged since the previous gap."""
         last = self._written.get(slot.name, _Written())
         rests = (last.claim, last.run) == _kept_by(slot) and not last.run and abs(now - last.at) < RESTED_S
         return not rests and _is_ripe(slot, now)
 
     def _is_fresh(self, name: str, content: tuple[SlotState, StarterState | None], now: float) -> bool:
-        """Whether the record of a slot says what a restart needs."""
+        """Whether the record of a slot has what a restart needs."""
         last = self._written.get(name)
         return last is not None and last.content == content and abs(now - last.at) < MEASURED_S
 
     def close(self) -> None:
-        """Write no more."""
+        """Stop writing."""
         if self._soon is not None:
             self._soon.cancel()
 
@@ -236,7 +237,7 @@ def _kept_by(slot: NodeSlot) -> tuple[str, str]:
 
 
 def _content(slot: NodeSlot) -> tuple[SlotState, StarterState | None]:
-    """A slot and its starter, without what is measured again and timers that come again anyway."""
+    """A slot and its starter, without what is measured again and timers that are set again anyway."""
     if slot.starter is None:
         return slot.state, None
     state = slot.starter.state
@@ -252,13 +253,13 @@ def _is_ripe(slot: NodeSlot, now: float) -> bool:
 
 
 def _goes_well(slot: NodeSlot) -> bool:
-    """Whether nothing was asked of the job but that it runs."""
+    """Whether nothing was asked of the job except to run."""
     state = None if slot.starter is None else slot.starter.state
     return slot.state.pair == BUSY and (state is None or not (state.suspend_wanted or state.frozen or state.cause))
 
 
-#: What a starter has had begun that may not be forgotten: hooks, the prolog, how many starts of the program, methods of
-#: the queue instance, what the job was warned of, and that it is being ended.
+#: Work begun by a starter that must not be forgotten: hooks, the prolog, how often the program was started, methods of
+#: the queue instance, notifications, and that the job is being ended.
 _Begun: TypeAlias = tuple[bool, bool, bool, int, tuple[Method, ...], Method | None, bool]
 _NOTHING: Final[_Begun] = (False, False, False, 0, (), None, False)
 
@@ -271,7 +272,7 @@ def _begun(state: StarterState | None) -> _Begun:
 
 
 def _shape(machine: Machine) -> object:
-    """Which dynamic slots there are, and names of claims: without them no slot that was cut can be gone on with."""
+    """The dynamic slots, and names of claims: without them no dynamic slot can be resumed."""
     accounts = machine.host.accounts
     assert accounts is not None
     slots = accounts.slots
@@ -279,7 +280,7 @@ def _shape(machine: Machine) -> object:
 
 
 def _at(record: Mapping[str, object]) -> float:
-    """When a record was written since the machine was started; 0 if it was before that."""
+    """When a record was written, as time since boot; 0 if before that."""
     at = record.get("at")
     return at if isinstance(at, float) and record.get("boot") == boot_id() else 0.0
 

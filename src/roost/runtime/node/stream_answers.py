@@ -1,4 +1,4 @@
-"""What the command of a user who is connected to a job asks of the job's machine: read, write, stay, leave."""
+"""Answers to the command of a user who is connected to a job: read, write, keep alive, leave."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ async def stream_answer(
     request: machine.ReadStreams | machine.WriteStreams | machine.KeepStreams | machine.LeaveStreams,
     sender: str,
 ) -> object:
-    """The reply to such a request of a user. Raises NotFound and BadRequest."""
+    """The reply to such a request. Raises NotFound and BadRequest."""
     session = sessions.asked(request.session, sender)
     if session is None:
         raise NotFound("no job of yours with this session has started here")

@@ -2,12 +2,12 @@
 
 `roost story` and `roost explain slot` read it.
 
-A record names the transition by its number, the job it was about, and the expression that decided, with the clauses
-that made its value, what they read, and the place in the configuration. Explaining takes longer than the transition
-did, so records wait their turn and are written a little later; a daemon that is killed loses those that waited. The
-daemon's log has every transition, too, at once and without the reasons.
+A record names the transition by its number, the job it was about, and the deciding expression, with the clauses that
+determined its value, the values they read, and the place in the configuration. Explaining takes longer than the
+transition itself, so records are queued and written a little later; a daemon that is killed loses the queued ones. The
+daemon's log also has every transition, at once and without the reasons.
 
-The file is cut off at `BYTES_MAX`: what was written becomes ``….1``, and what was that is gone.
+The file is rotated at `BYTES_MAX`: its contents become ``….1``, replacing the previous one.
 """
 
 from __future__ import annotations
@@ -39,19 +39,19 @@ from roost.runtime.causes import present_request
 from roost.startd.slot_state import SlotState
 from roost.startd.states import BUSY, CLAIMED, KILLING, RETIRING, VACATING, State
 from roost.startd.work import Taken
-from roost.starter.work import Taken as StarterTaken
+from roost.starter.work import StarterTaken
 from roost.wire.errors import WireError
 from roost.wire.structs import read
 
 _log = logging.getLogger("roost.node")
 
-#: Size of one file; there are two at most, bytes.
+#: Maximum size of one file, of which there are at most two, bytes.
 BYTES_MAX: Final = 16_000_000
-#: Records that wait to be explained; more are written without reasons.
+#: Maximum number of records waiting to be explained; more are written without reasons.
 WAITING_MAX: Final = 2000
 #: How long records wait for others, s.
 GATHER_S: Final = 0.2
-#: Clauses of one record.
+#: Maximum number of clauses of one record.
 _CLAUSES_MAX: Final = 8
 
 
@@ -61,12 +61,12 @@ class _Waiting:
 
     record: SlotTransition
     decision: Decision | None
-    #: Number of the slot, in whose view knobs are looked up.
+    #: Number of the slot for which knobs are looked up.
     slot: int
 
 
 class TransitionLog:
-    """The record of one machine."""
+    """The transition log of one machine."""
 
     def __init__(self, path: Path, config: Config) -> None:
         self.path = path
@@ -74,7 +74,7 @@ class TransitionLog:
         self._waiting: deque[_Waiting] = deque()
         self._noted = asyncio.Event()
         self._places: dict[tuple[str, int], tuple[str, str]] = {}
-        #: Slots whose last job has left while its claim goes on.
+        #: Slots whose last job has left while its claim continues.
         self._left: set[str] = set()
         #: Slots to how their job's program ended by itself, until its run is over.
         self._exits: dict[str, ProgramEnd] = {}
@@ -82,17 +82,21 @@ class TransitionLog:
         self._ordered: dict[str, str] = {}
 
     def reconfigure(self, config: Config) -> None:
-        """Expressions come from somewhere else from now on."""
+        """Use other origins of expressions from now on."""
         self.write(explained=True)
         self.config = config
         self._places.clear()
 
     def ordered(self, slot: str, request: str) -> None:
-        """A request has ordered the end of the slot's run: what follows is by this request, until the run is over."""
+        """Note that a request has ordered the end of the slot's run: what follows is due to this request, until the run
+        is over.
+        """
         self._ordered[slot] = request
 
     def note(self, slot: int, before: SlotState, after: SlotState, taken: Taken, submission: str = "") -> CauseIds:
-        """A slot has made a transition. The ids of what led to it; `submission` is that of its job."""
+        """Record a transition of a slot, with the ids of the requests that led to it; `submission` is that of its
+        job.
+        """
         if taken.target == BUSY:
             self._ordered.pop(before.name, None)
         present = present_request()
@@ -121,7 +125,7 @@ class TransitionLog:
         return ids
 
     def _about(self, before: SlotState, after: SlotState, taken: Taken) -> _Job:
-        """The job that a transition was about. What becomes of a claim after its job has left is not about that job."""
+        """The job that a transition was about. Transitions of a claim after its job has left are not about that job."""
         if taken.target == BUSY:
             self._left.discard(before.name)
         about = _about(before, after, taken)
@@ -134,16 +138,16 @@ class TransitionLog:
         return about
 
     def note_exit(self, slot: str, report: ExitReport) -> None:
-        """A starter is about to report how its run ended: the next transition of its slot."""
+        """Note that a starter is about to report how its run ended: that is the next transition of its slot."""
         if report.ending is Ending.EXIT:
             self._exits[slot] = ProgramEnd(code=report.exit_code, signal=report.exit_signal)
 
     def starter_ids(self, slot: str, job_ad: ClassAd) -> CauseIds:
-        """The ids of what led to a transition of the starter on a slot."""
+        """The ids of the requests that led to a transition of the starter on a slot."""
         return causes_of(job_ad, present_request() or self._ordered.get(slot, ""))
 
     def note_starter(self, slot: int, state: SlotState, job_ad: ClassAd, taken: StarterTaken) -> None:
-        """A starter has begun to evict its job by its own policy, or to kill it."""
+        """Record that a starter has begun to evict its job by its own policy, or to kill it."""
         about = _of_job(job_ad, state.claim.kind)
         record = SlotTransition(
             at=round(taken.at, 3),
@@ -169,7 +173,7 @@ class TransitionLog:
     # -- writing -------------------------------------------------------------------------------------
 
     async def keep(self) -> None:
-        """Write what comes, for ever."""
+        """Write records as they arrive, forever."""
         while True:
             await self._noted.wait()
             await asyncio.sleep(GATHER_S)
@@ -177,14 +181,14 @@ class TransitionLog:
             lines: list[str] = []
             while self._waiting and len(lines) < 200:
                 lines.append(self._line(self._waiting.popleft(), True))
-                # A machine whose slots all change at once has other things to do, too.
+                # A machine whose slots all change at once has other work to do, too.
                 await asyncio.sleep(0)
             self._append(lines)
             if self._waiting:
                 self._noted.set()
 
     def write(self, *, explained: bool) -> None:
-        """Write all that waits."""
+        """Write all waiting records."""
         self._append([self._line(each, explained) for each in self._waiting])
         self._waiting.clear()
 
@@ -200,11 +204,11 @@ class TransitionLog:
         return json.dumps(data_of(record), separators=(",", ":"), ensure_ascii=False) + "\n"
 
     def place(self, name: str, slot: int) -> str:
-        """Where the expression that a slot goes by was set; "" if it was not."""
+        """Where the expression used by a slot was set; "" if it was not."""
         return self.expression(name, slot)[1]
 
     def expression(self, name: str, slot: int) -> tuple[str, str]:
-        """The expression that a slot goes by, and where it was set; "" for both if it was not."""
+        """The expression used by a slot, and where it was set; "" for both if it was not."""
         key = (name, slot)
         found = self._places.get(key)
         if found is None:
@@ -224,12 +228,12 @@ class TransitionLog:
             if size > BYTES_MAX:
                 self.path.replace(self.path.with_name(f"{self.path.name}.1"))
         except OSError as error:
-            _log.warning("%s: %s: what happened to slots is not recorded", self.path, error.strerror)
+            _log.warning("%s: %s: slot transitions are not being recorded", self.path, error.strerror)
 
     # -- reading -------------------------------------------------------------------------------------
 
     def read(self, *, slot: str = "", job: str = "", limit: int = 0) -> list[SlotTransition]:
-        """Records on disk of a slot or a job, the oldest first; the last `limit` of them, 0 for all."""
+        """Records on disk of a slot or a job, oldest first; the last `limit` of them, 0 for all."""
         wanted: deque[SlotTransition] = deque(maxlen=limit or None)
         for record in self._records(slot or job):
             if (not slot or _is_of(record, slot)) and (not job or record.job == job):
@@ -242,7 +246,7 @@ class TransitionLog:
                 for line in file:
                     if word not in line:
                         continue
-                    # The last line of a daemon that was killed may be cut short.
+                    # The last line of a killed daemon may be incomplete.
                     with contextlib.suppress(ValueError, WireError):
                         yield read(SlotTransition, json.loads(line), "record", strict=False)
 
@@ -254,12 +258,12 @@ def _is_of(record: SlotTransition, slot: str) -> bool:
 
 #: States in which the slot is in use.
 _HELD: Final = (State.CLAIMED, State.PREEMPTING)
-#: States and activities of a slot whose job has to go.
+#: States and activities of a slot whose job has to leave.
 _GOES: Final = (RETIRING, VACATING, KILLING)
 
 
 class _Job(NamedTuple):
-    """The job that a record is about; of a fetched job, which has no name of its own, the program."""
+    """The job of a record; for a fetched job, which has no name, the program."""
 
     job: str = ""
     fetched: str = ""
@@ -267,7 +271,7 @@ class _Job(NamedTuple):
 
 
 def _about(before: SlotState, after: SlotState, taken: Taken) -> _Job:
-    """The job that a transition was about: one of several in a step, in which another job may follow the first."""
+    """The job of a transition: one of several in a step, in which another job may follow the first."""
     if taken.source.state in _HELD and (taken.source, taken.target) != (CLAIMED, BUSY):
         states: tuple[SlotState, ...] = (before, after)
     elif taken.target.state in _HELD:

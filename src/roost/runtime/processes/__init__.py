@@ -1,1 +1,1 @@
-"""Processes of jobs and of administrators' programs: started, limited, measured, and ended with all that they began."""
+"""Processes of jobs and of administrators' programs: started, limited, measured, and ended with all their children."""

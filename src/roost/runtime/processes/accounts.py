@@ -1,6 +1,6 @@
-"""The users of this machine as whom jobs run, and what they may do.
+"""The users of this machine as whom jobs run, and their capabilities.
 
-What this module does not do: decide which user a job runs as. Only root can run a job as another user.
+This module does not decide as which user a job runs. Only root can run a job as another user.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ class Account:
     name: str
     uid: int
     gid: int
-    #: All groups, the first one included.
+    #: All groups, including the primary one.
     groups: tuple[int, ...]
     home: Path
     shell: str = "/bin/sh"
 
     @property
     def is_root(self) -> bool:
-        """Whether nothing is forbidden to it."""
+        """Whether it has all permissions."""
         return self.uid == 0
 
 
 def account_named(name: str) -> Account:
-    """The user of that name. It may ask a directory service, so it can take time. Raises NoSuchAccount."""
+    """The user with that name. It may query a directory service, so it can block. Raises NoSuchAccount."""
     try:
         found = pwd.getpwnam(name)
     except (KeyError, ValueError):
@@ -49,7 +49,7 @@ def account_named(name: str) -> Account:
 
 
 def account_numbered(uid: int, gid: int, groups: tuple[int, ...] = ()) -> Account:
-    """The user of that number; one whom the machine doesn't know, or not just now, has the group and groups given."""
+    """The user with that id; an unknown one, even if only temporarily unknown, has the group and groups given."""
     try:
         return _account(pwd.getpwuid(uid))
     except KeyError:
@@ -57,11 +57,11 @@ def account_numbered(uid: int, gid: int, groups: tuple[int, ...] = ()) -> Accoun
 
 
 def own_account() -> Account:
-    """The account that this process runs as."""
+    """The account as which this process runs."""
     return _account_of(os.geteuid(), os.getegid())
 
 
-# Asked for each job, and read from files each time; who a process runs as does not change while it runs.
+# Needed for each job, and otherwise read from files each time; the account of a process does not change while it runs.
 @lru_cache(maxsize=4)
 def _account_of(uid: int, gid: int) -> Account:
     return account_numbered(uid, gid, tuple(os.getgroups()))

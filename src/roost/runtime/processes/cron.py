@@ -1,9 +1,9 @@
-"""Runs the programs of STARTD_CRON_* or SCHEDD_CRON_* and keeps what they printed.
+"""Runs the programs of STARTD_CRON_* or SCHEDD_CRON_* and keeps their output.
 
 Each program has a task that starts it when it is due. A run goes through the nursery like a hook, so that all of its
-processes are known and are gone when it is stopped; what it prints is read as it comes.
+processes are known and have ended when it is stopped; its output is read as it comes.
 
-What it does not do: say what the knobs mean, or which slot gets what (`roost.node.cron`).
+It does not interpret the knobs, or decide which slot gets which output (`roost.node.cron`).
 """
 
 from __future__ import annotations
@@ -27,25 +27,25 @@ from roost.runtime.processes.family import Family
 from roost.runtime.processes.hook_programs import HookCall, HookFailed, run_hook
 from roost.runtime.processes.nursery import Nursery
 
-#: How often a program that may not start yet, for its condition or for the load, is looked at again, s.
+#: Interval of checks for a program that may not start yet because of its condition or the load, s.
 _AGAIN_S: Final = 1.0
-#: What programs inherit from the daemon, beside their own environment.
+#: Variables that programs inherit from the daemon, besides their own environment.
 _INHERITED: Final = ("PATH", "HOME", "LANG", "TZ", "CONDOR_CONFIG", "ROOST_HOME", "ROOST_CONFIG")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CronAround:
-    """What the programs of a daemon work with."""
+    """The surroundings of a daemon's programs."""
 
     clock: Clock
     execute: Path
-    #: Where programs run that name no directory.
+    #: The working directory of programs that name none.
     directory: Path
     nursery: Callable[[], Nursery]
     spawn: Callable[[Coroutine[Any, Any, Any]], asyncio.Task[Any]]
-    #: The ad that conditions are about.
+    #: The ad for which conditions are evaluated.
     ad: Callable[[], ClassAd]
-    #: There is new output; True if the pool is to hear of it at once.
+    #: Called for new output; True if it must be published at once.
     changed: Callable[[bool], None]
     log: logging.Logger
 
@@ -59,13 +59,15 @@ class CronPrograms:
         self._tasks: dict[str, asyncio.Task[Any]] = {}
         self._families: dict[str, Family] = {}
         self._loads: dict[str, float] = {}
+        #: Programs that are due and may not start because of the load, in order.
+        self._waiting: dict[str, None] = {}
         self._numbers = itertools.count(1)
         #: (program, tag) to its ad.
         self._ads: dict[tuple[str, str], CronAd] = {}
 
     @property
     def ads(self) -> tuple[CronAd, ...]:
-        """What the programs have printed."""
+        """The output of the programs."""
         return tuple(self._ads.values())
 
     def begin(self) -> None:
@@ -74,7 +76,7 @@ class CronPrograms:
             self._tasks[job.name] = self._around.spawn(self._life(job))
 
     async def reconfigure(self, plan: CronPlan) -> None:
-        """Stop programs that are gone or described otherwise, and tell the others."""
+        """Stop programs that are gone or have changed, and signal the others."""
         before = {job.name: job for job in self._plan.jobs}
         self._plan = plan
         after = {job.name: job for job in plan.jobs}
@@ -110,7 +112,7 @@ class CronPrograms:
         try:
             match job.mode:
                 case Mode.ONE_SHOT:
-                    # Only the wait is repeated: what has begun is not run twice.
+                    # Only the wait is repeated: a program that has started is not run twice.
                     await keep_going(lambda: self._may_start(job), name, log)
                     await self._run(job)
                 case Mode.WAIT_FOR_EXIT:
@@ -131,12 +133,12 @@ class CronPrograms:
         try:
             while True:
                 if run is not None and not run.done() and job.kill:
-                    self._around.log.warning("%s is killed: it takes longer than its period", self._called(job))
+                    self._around.log.warning("%s was killed: it ran longer than its period", self._called(job))
                     await _cancelled(run)
                 if run is None or run.done():
                     ended, run = run, None
                     if ended is not None and not ended.cancelled():
-                        # A failure is for `keep_going`.
+                        # `keep_going` handles a failure.
                         ended.result()
                     await self._may_start(job)
                     run = asyncio.create_task(self._run(job))
@@ -147,13 +149,23 @@ class CronPrograms:
                 await _cancelled(run)
 
     async def _may_start(self, job: CronJob) -> None:
-        """Wait until the condition of a program is TRUE and the others leave it some load."""
-        while not (self._condition(job) and self._has_load(job)):
-            await asyncio.sleep(_AGAIN_S)
+        """Wait until the condition of a program is TRUE, the others leave it enough load, and it is its turn."""
+        try:
+            while not (self._condition(job) and self._has_turn(job) and self._has_load(job)):
+                await asyncio.sleep(_AGAIN_S)
+        finally:
+            self._waiting.pop(job.name, None)
         self._loads[job.name] = job.load
 
     def _condition(self, job: CronJob) -> bool:
-        return job.condition is None or self._around.ad().eval_expr(job.condition) is True
+        fulfilled = job.condition is None or self._around.ad().eval_expr(job.condition) is True
+        if not fulfilled:
+            self._waiting.pop(job.name, None)
+        return fulfilled
+
+    def _has_turn(self, job: CronJob) -> bool:
+        self._waiting.setdefault(job.name)
+        return next(iter(self._waiting)) == job.name
 
     def _has_load(self, job: CronJob) -> bool:
         others = sum(load for name, load in self._loads.items() if name != job.name)
@@ -190,7 +202,7 @@ class CronPrograms:
             self._around.log.error("%s failed: %s", self._called(job), result.text)
         elif result.status and self._plan.logs_failures:
             self._around.log.warning(
-                "%s ended with status %d: %s", self._called(job), result.status, result.errors.strip()[:1000]
+                "%s exited with status %d: %s", self._called(job), result.status, result.errors.strip()[:1000]
             )
 
     def _called(self, job: CronJob) -> str:

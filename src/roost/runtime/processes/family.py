@@ -1,15 +1,15 @@
-"""A job with all its processes, as the node sees it: wait for its end, stop it, signal it, kill it, measure it.
+"""A job with all its processes, on the node's side: wait for its end, suspend, signal, kill and measure it.
 
-A family is known by its shepherd (see the package `shepherd`), which says over its line when the last of the job's
-processes has ended; of one that an earlier daemon started a pidfd tells when it exits, which it does then. Nothing else
-goes through the shepherd: control group and /proc lead to the job's processes, so both are handled alike.
+A family is identified by its shepherd (see the package `shepherd`), which reports over its connection when the last of
+the job's processes has ended. For a shepherd of an earlier daemon, which then exits, a pidfd reports that. Nothing else
+goes through the shepherd: control group and /proc lead to the job's processes, so both cases are handled alike.
 
-With a control group the whole family is frozen, thawed and killed in one act, which no program can outrun and, in the
-case of freezing, none can notice. Without one every process below the shepherd gets SIGSTOP, SIGCONT or SIGKILL, over
-and over until no new one appears.
+With a control group the whole family is frozen, thawed and killed atomically; no program can outrun that, and none can
+notice freezing. Without one, every process below the shepherd gets SIGSTOP, SIGCONT or SIGKILL, repeatedly until no new
+one appears.
 
-If a shepherd is killed, the end of its job goes unseen. The daemon finds the job's processes by control group, by the
-mark in their environment and by their session, and kills them before it reports the end.
+If a shepherd is killed, the end of its job is not observed. The daemon finds the job's processes by control group, by
+the mark in their environment and by their session, and kills them before it reports the end.
 """
 
 from __future__ import annotations
@@ -50,15 +50,15 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("roost.processes")
 
-#: How long `Family.kill` waits for the last process to go, s.
+#: How long `Family.kill` waits for the last process to end, s.
 KILL_S: Final = 5.0
-#: How long it waits before it looks again for processes that were not there before, s.
+#: How long it waits before it looks for new processes again, s.
 _AGAIN_S: Final = 0.05
-#: How long the kernel may take to bring a frozen family to a stand, s.
+#: How long the kernel may take to freeze a family, s.
 _STAND_S: Final = 2.0
 #: How often to check whether they are stopped, s; no event reports it.
 _LOOK_S: Final = 0.001
-#: Families larger than this are measured in a thread.
+#: Larger families are measured in a thread.
 _MEASURED_HERE_MAX: Final = 32
 
 _SIGKILL: Final = 9
@@ -77,9 +77,9 @@ class Family:
         self._burial: asyncio.Task[None] | None = None
         self._count = 1
         self._suspended = False
-        #: Another program has signalled its processes by the number of their shepherd.
+        #: Another program signals its processes by the id of their shepherd.
         self.is_touched = False
-        #: The line to its shepherd, or a pidfd of that; None once the shepherd has ended, or is done with the job.
+        #: The connection to its shepherd, or a pidfd of it; None once the shepherd has ended, or is done with the job.
         self._shepherd = shepherd
         if shepherd is None:
             self.shepherd_gone()
@@ -100,7 +100,7 @@ class Family:
 
     @property
     def shepherd(self) -> int:
-        """The process that looks after the job."""
+        """The process that supervises the job."""
         return self.started.shepherd
 
     @property
@@ -114,11 +114,11 @@ class Family:
     # -- the end -------------------------------------------------------------------------------------------------
 
     async def wait(self) -> ProcessEnd:
-        """How the run ended, once it has and nothing of it is left. May be called as often as one likes."""
+        """How the run ended, once it has and nothing of it is left. May be called repeatedly."""
         return await asyncio.shield(self._ended)
 
     def forget(self) -> None:
-        """Do not wait any longer; the job goes on, and can be adopted again."""
+        """Stop waiting; the job continues, and can be adopted again."""
         shepherd, self._shepherd = self._shepherd, None
         if isinstance(shepherd, int):
             self._loop.remove_reader(shepherd)
@@ -129,7 +129,7 @@ class Family:
         self._ended.cancel()
 
     def told(self, fields: dict[str, Any]) -> None:
-        """Its shepherd says how it ended, and that nothing is left."""
+        """Note the shepherd's report of how it ended, and that nothing is left."""
         self._shepherd = None
         self._settle(EndRecord.of(fields))
 
@@ -141,29 +141,31 @@ class Family:
         self.shepherd_gone()
 
     def shepherd_gone(self) -> None:
-        """The shepherd is gone: its record says how the job ended, if it did."""
+        """Note that the shepherd is gone: its record says how the job ended, if it did."""
         self._shepherd = None
         end = self._recorded()
         if end is not None and end.final:
             self._settle(end)
         else:
-            self._burial = self._loop.create_task(self._bury(), name=f"burial of {self.key}")
+            self._burial = self._loop.create_task(self._bury(), name=f"cleanup of {self.key}")
 
     async def _bury(self) -> None:
-        """The shepherd did not finish its work; it is done here."""
+        """Finish the work of a shepherd that died before."""
         started = self.started
         if started.boot == boot_id():
             try:
                 await asyncio.to_thread(bury, self.record, started.key, started)
             except OSError as problem:
-                _log.error("%s: what is left of the job cannot be ended: %s", started.key, problem)
+                _log.error("%s: cannot kill the job's remaining processes: %s", started.key, problem)
             except Exception:
-                # Without an end the run would stay for ever.
-                _log.exception("internal error: what is left of %s cannot be ended", started.key)
+                # Without an end the run would stay forever.
+                _log.exception("internal error: cannot kill the remaining processes of %s", started.key)
         self._settle(self._recorded())
 
     def _recorded(self) -> EndRecord | None:
-        """The end as the record has it; None where the record cannot be read, so that the run has an end."""
+        """The end according to the record; an unobserved end if the record cannot be read, so that the run has an
+        end.
+        """
         try:
             return read_end(self.record, self.key)
         except Exception as problem:
@@ -179,10 +181,10 @@ class Family:
         else:
             self._ended.set_result(ProcessEnd(key=self.key, started_at=self.started.started_at))
 
-    # -- standing still ------------------------------------------------------------------------------------------------
+    # -- suspending ----------------------------------------------------------------------------------------------------
 
     def stands_still(self) -> bool:
-        """Whether the family, or at least its main process, was told to stand still."""
+        """Whether the family, or at least its main process, was suspended."""
         if self._suspended:
             return True
         group = self.started.group
@@ -192,7 +194,7 @@ class Family:
         return main is not None and main.start == self.started.start and main.is_stopped
 
     async def suspend(self) -> int:
-        """Stop all processes; how many stand still."""
+        """Stop all processes; return how many are stopped."""
         async with self._turn:
             if self._shepherd is None:
                 return 0
@@ -203,7 +205,7 @@ class Family:
             return await asyncio.to_thread(_stop_all, self.shepherd)
 
     async def resume(self) -> None:
-        """Let all processes go on."""
+        """Continue all processes."""
         async with self._turn:
             if self._shepherd is None:
                 return
@@ -215,9 +217,9 @@ class Family:
     # -- signals -------------------------------------------------------------------------------------------------
 
     async def signal(self, number: int) -> bool:
-        """Send a signal to the main process, and let the family go on if it stands still; whether it was delivered.
+        """Send a signal to the main process, and continue a suspended family; return whether it was delivered.
 
-        The signal is there before the process goes on, so that it does nothing else first.
+        The signal is delivered before the process continues, so that it does nothing else first.
         """
         delivered = self._shepherd is not None and send(self.pid, self.started.start, number)
         if delivered and self.stands_still():
@@ -225,7 +227,7 @@ class Family:
         return delivered
 
     async def signal_all(self, number: int) -> None:
-        """Send a signal to every process; those that stand still get it when they go on."""
+        """Send a signal to every process; stopped ones receive it when they continue."""
         if self._shepherd is None:
             return
         self.is_touched = True
@@ -234,7 +236,7 @@ class Family:
         send_all(found, number)
 
     async def kill(self) -> bool:
-        """SIGKILL every process; whether all were gone within `KILL_S`."""
+        """SIGKILL every process; return whether all ended within `KILL_S`."""
         if self._shepherd is None:
             if self._burial is not None:
                 await asyncio.shield(self._burial)
@@ -244,7 +246,7 @@ class Family:
         group = None if self.started.group is None else os.fsencode(self.started.group)
         while not self._ended.done() and self._loop.time() < until:
             await asyncio.to_thread(kill_family, self.shepherd, group)
-            # The shepherd may have been stopped, too, and it has to see the end of its job.
+            # The shepherd may have been stopped, too, and it has to observe the end of its job.
             send(self.shepherd, self.started.shepherd_start, _SIGCONT)
             await asyncio.wait([self._ended], timeout=_AGAIN_S)
         return self._ended.done()
@@ -252,7 +254,7 @@ class Family:
     # -- measuring -----------------------------------------------------------------------------------------------
 
     async def usage(self) -> Usage | None:
-        """What all processes use now; None once there are none."""
+        """The current usage of all processes; None once there are none."""
         if self._shepherd is None:
             return None
         shepherd, group = self.shepherd, self.started.group
@@ -263,13 +265,13 @@ class Family:
             usage = family_usage(shepherd, group, self.started.io_before)
         self._count = usage.process_count if usage is not None else 0
         if usage is None and self._shepherd is not None:
-            # A shepherd that was stopped does not see that its job is gone.
+            # A stopped shepherd does not notice that its job is gone.
             send(shepherd, self.started.shepherd_start, _SIGCONT)
         return usage
 
 
 async def adopt(record: Path, key: str) -> Family | NotStarted | None:
-    """The run that was started there, by whomever; None if it was not, and then nothing of it is left.
+    """The run that any daemon started there; None if it was not started, and then nothing of it is left.
 
     Only after `Nursery.start` has returned for the node's directory is it certain that no job is just being started.
     """
@@ -282,7 +284,7 @@ async def adopt(record: Path, key: str) -> Family | NotStarted | None:
         await asyncio.to_thread(bury, record, key, None)
         return None
     end, handle = found.ends.get(key), None
-    # Of a run that is over nothing is left, and its shepherd may be there for another one.
+    # Nothing is left of a finished run, and its shepherd may serve another one.
     if started.boot == boot_id() and not (end is not None and end.final):
         handle = _handle_of(started.shepherd, started.shepherd_start)
     return Family(record, started, handle)
@@ -298,14 +300,14 @@ def bury(record: Path, key: str, started: StartRecord | None) -> None:
         if group is not None:
             kill_group(os.fsencode(group))
         left = marked(mark_of(record, key), session, since)
-        # A process that is ending has lost its mark before it is dead.
+        # An exiting process loses its mark before it is dead.
         left.update((each.pid, each) for each in killed.values() if is_alive(each.pid, each.start))
         if group is not None:
             left.update((each.pid, each) for each in group_members(group))
         if not left or time.monotonic() > until:
             break
         for each in left.values():
-            # Killed in one sweep, none has the time to see another one die and start it anew.
+            # Killed in one sweep, none has the time to notice the death of another and restart it.
             send(each.pid, each.start, 19)
         send_all(left.values(), _SIGKILL)
         killed |= left
@@ -316,7 +318,7 @@ def bury(record: Path, key: str, started: StartRecord | None) -> None:
 
 
 def _await_end(pids: list[int]) -> None:
-    """Wait until one of the processes has ended, or a moment."""
+    """Wait until one of the processes has ended, or for a moment."""
     for pid in pids[:1]:
         with contextlib.suppress(OSError):
             handle = os.pidfd_open(pid)
@@ -343,7 +345,7 @@ def _ends(handle: int, within_s: float) -> bool:
 
 
 def _freeze(group: Path) -> bool:
-    """Freeze a control group and wait until all in it stand still; False where it cannot be frozen."""
+    """Freeze a control group and wait until all processes in it are frozen; False if that is not possible."""
     try:
         write_kernel_file(os.fsencode(group) + b"/cgroup.freeze", b"1")
         events = os.open(group / "cgroup.events", os.O_RDONLY | os.O_CLOEXEC)
@@ -363,7 +365,7 @@ def _freeze(group: Path) -> bool:
 
 
 def _stop_all(shepherd: int) -> int:
-    """Stop a tree of processes, and wait a while for those that are not stopped at once; how many there are."""
+    """Stop a process tree, and wait a while for those that are not stopped at once; return how many there are."""
     count = stop_family(shepherd)
     until = time.monotonic() + _STAND_S
     while time.monotonic() < until and not all([each.is_stopped for each in descendants(shepherd).values()]):

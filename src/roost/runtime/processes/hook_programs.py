@@ -1,18 +1,17 @@
-"""Programs of the administrator that are run around a job: hooks, prolog and epilog.
+"""Programs of the administrator that run around a job: hooks, prolog and epilog.
 
-They are run through the nursery like jobs, so that they inherit nothing but what a call names, and all of their
-processes are known, can be killed, and are gone when they have ended. What a hook reads is a file, so that one that
-reads nothing does not hang. What it prints goes through named pipes that are emptied all the time: one that prints more
-than it may is killed and has filled no disk. Both are in a directory of the call's own, in `execute` of the
-state directory, where the job's user can reach it; `remove_hook_calls` clears away what a daemon that was killed
-left there.
+They run through the nursery like jobs, so that they inherit only what a call names, and all of their processes are
+known, can be killed, and have ended at the end. A hook's input is a file, so that a hook that does not read it does not
+hang. Its output goes through named pipes that are read continuously: a hook that prints too much is killed and does not
+fill a disk. Both are in a directory for each call, in `execute` of the state directory, where the job's user can reach
+it; `remove_hook_calls` cleans up what a killed daemon left there.
 
-A hook is refused if another user could have written it: if it, its directory or a directory above is writable by
-everybody. Directories above with the sticky bit (like /tmp), where only owners can remove a file, are accepted. The
-same holds for each symbolic link on the path.
+A hook is refused if another user could have written it: if it, its directory or a directory above is world-writable.
+Directories above with the sticky bit (like /tmp), where only owners can remove a file, are accepted. The same applies
+to each symbolic link on the path.
 
-What this module does not do: decide what a result means (`roost.starter.hooks`), or wait for hooks whose result is not
-asked for: cancel the call to stop it, or give it a time.
+This module does not interpret results (`roost.starter.hooks`), or wait for hooks whose result is not needed: cancel the
+call to stop it, or give it a time limit.
 """
 
 from __future__ import annotations
@@ -37,55 +36,55 @@ from roost.runtime.processes.nursery import AlreadyStarted, Nursery, NurseryFail
 from roost.runtime.processes.sandbox import remove_tree
 from roost.runtime.processes.spawn_order import NotStarted, OrderTooLarge, ProcessEnd, SpawnOrder
 
-#: What a hook may print, to output and to errors each, bytes.
+#: Maximum output of a hook, to standard output and standard error each, bytes.
 OUTPUT_BYTES_MAX: Final = 1024 * 1024
-#: What is kept of its complaints, bytes.
+#: How much of standard error is kept, bytes.
 ERRORS_BYTES_MAX: Final = 4096
-#: Between the ads that a hook reads.
+#: Separator between the ads that a hook reads.
 DIVIDER: Final = "-----\n"
 
 _PREFIX: Final = "hook_"
-#: Stages of a start that depend on what a call names beside its program.
+#: Stages of a start that depend on settings of a call besides its program.
 _OF_CALL: Final = ("directory", "output", "error")
 _READ_BYTES: Final = 64 * 1024
 
-#: Names of attributes.
+#: Valid attribute names.
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HookCall:
-    """A program to be run, and what it is told."""
+    """A program to run, and its settings."""
 
-    #: Names the call, for ever.
+    #: Globally unique name of the call.
     key: str
     path: Path
     arguments: tuple[str, ...] = ()
-    #: What it reads.
+    #: Its standard input.
     text: str = ""
     environment: Mapping[str, str] = field(default_factory=dict)
     directory: Path = Path("/")
-    #: The account that it runs as; None for the account of the node.
+    #: The account as which it runs; None for the node's account.
     account: Account | None = None
-    #: How long it may take, s; None for ever.
+    #: Time limit, s; None for none.
     timeout_s: float | None = None
-    #: Files that what it prints is added to, in place of being read.
+    #: Files to which its output is written instead of being read.
     printed_to: tuple[Path | None, Path | None] | None = None
-    #: Those files are added to, not begun anew.
+    #: Whether those files are appended to instead of truncated.
     adds: bool = True
-    #: Gets what it prints as it comes, in place of keeping it; may raise ValueError to have the program killed.
+    #: Called with its output as it comes, instead of keeping it; may raise ValueError to have the program killed.
     heard: Callable[[bytes], None] | None = None
-    #: Gets a file to which what the program reads is written, as long as it runs, in place of `text`.
+    #: Called with a file for the program's input, as long as it runs, instead of `text`.
     feeds: Callable[[int], None] | None = None
-    #: Gets the program's processes once they run.
+    #: Called with the program's processes once they run.
     began: Callable[[Family], None] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HookResult:
-    """How a program ended, and what it said."""
+    """How a program ended, and its output."""
 
-    #: Exit status; below 0 the number of the signal that killed it.
+    #: Exit status; if negative, the number of the signal that killed it.
     status: int
     output: str = ""
     errors: str = ""
@@ -93,15 +92,15 @@ class HookResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HookFailed:
-    """A program that was not run to its end."""
+    """A program that did not run to its end."""
 
     text: str
-    #: It was not begun: the directory or the files that its call names could not be had, or so large an environment.
+    #: It was not started: the directory, the files of its call, or such a large environment were not available.
     by_call: bool = False
 
 
 def refusal(path: Path) -> str:
-    """Why a program may not be run as a hook; "" if it may."""
+    """Why a program must not run as a hook; "" if it may."""
     if not path.is_absolute():
         return f"{path} is not an absolute path"
     try:
@@ -109,19 +108,19 @@ def refusal(path: Path) -> str:
         if not stat.S_ISREG(found.st_mode) or not found.st_mode & 0o111:
             return f"{path} is not an executable file"
         if found.st_mode & stat.S_IWOTH:
-            return f"everybody may write to {path} (chmod o-w)"
+            return f"{path} is world-writable (chmod o-w)"
         links = list(_links(path))
         nearest = {each.parent for each in links}
         for place in dict.fromkeys(above for each in links for above in each.parents):
             if _is_open(place, is_nearest=place in nearest):
-                return f"everybody may write to {place}, and put another program there (chmod o-w)"
+                return f"{place} is world-writable, so any user could put another program there (chmod o-w)"
     except OSError as problem:
         return f"{path}: {problem.strerror}"
     return ""
 
 
 def _links(path: Path) -> Iterator[Path]:
-    """A path, what it leads to link by link, and at last without any link on its way. Raises OSError."""
+    """A path, the targets of its links one by one, and finally the path without any links. Raises OSError."""
     whole = path.resolve(strict=True)
     while path.is_symlink():
         yield path
@@ -131,13 +130,13 @@ def _links(path: Path) -> Iterator[Path]:
 
 
 def _is_open(place: Path, *, is_nearest: bool) -> bool:
-    """Whether everybody may put something in the place of what is in a directory."""
+    """Whether any user may replace the entries of a directory."""
     mode = place.stat().st_mode
     return bool(mode & stat.S_IWOTH) and (is_nearest or not mode & stat.S_ISVTX)
 
 
 async def run_hook(nursery: Nursery, execute: Path, call: HookCall) -> HookResult | HookFailed:
-    """Run a program to its end. One whose call is cancelled is killed, and gone when the call ends."""
+    """Run a program to its end. If the call is cancelled, the program is killed, and has ended when the call ends."""
     refused = refusal(call.path)
     if refused:
         return HookFailed(text=refused)
@@ -145,7 +144,7 @@ async def run_hook(nursery: Nursery, execute: Path, call: HookCall) -> HookResul
     try:
         return await asyncio.shield(work)
     except asyncio.CancelledError:
-        # The caller may cancel this again and again: the program is killed in any case.
+        # The caller may cancel this repeatedly: the program is killed in any case.
         work.cancel()
         while not work.done():
             with contextlib.suppress(asyncio.CancelledError):
@@ -166,7 +165,7 @@ async def _called(nursery: Nursery, execute: Path, call: HookCall) -> HookResult
         return HookFailed(text=str(problem), by_call=isinstance(problem, OrderTooLarge))
     finally:
         cleaned = asyncio.ensure_future(_clean_up(prepared, place))
-        # A call that is cancelled now is over when nothing of it is left, and `run_hook` says that it was cancelled.
+        # A call that is cancelled now is over when nothing of it is left, and `run_hook` raises the cancellation.
         while not cleaned.done():
             with contextlib.suppress(asyncio.CancelledError):
                 await asyncio.wait([cleaned])
@@ -216,13 +215,13 @@ async def _run(nursery: Nursery, place: Path, call: HookCall) -> HookResult | Ho
     if too_much.is_set():
         return HookFailed(text=f"{call.path} {out.refused or err.refused} and was killed")
     if not end.is_seen:
-        return HookFailed(text=f"the end of {call.path} was not observed")
+        return HookFailed(text=f"it is unknown how {call.path} ended")
     status = end.exit_code if end.exit_code is not None else -(end.signal or 0)
     return HookResult(status=status, output=out.text, errors=err.text)
 
 
 async def _end(family: Family, too_much: asyncio.Event) -> ProcessEnd:
-    """Wait for the end of a program; one that prints too much is killed."""
+    """Wait for the end of a program; kill it if it prints too much."""
     end, full = asyncio.ensure_future(family.wait()), asyncio.ensure_future(too_much.wait())
     try:
         await asyncio.wait((end, full), return_when=asyncio.FIRST_COMPLETED)
@@ -240,23 +239,23 @@ class _Pipe:
     def __init__(
         self, path: Path, kept_max: int, too_much: asyncio.Event, heard: Callable[[bytes], None] | None
     ) -> None:
-        # Open for writing too, so that a reader does not see the end before there is a writer.
+        # Open for writing too, so that a reader does not reach the end before there is a writer.
         self.file = os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
         self._too_much = too_much
         self._kept_max = kept_max
         self._heard = 0
         self._kept = bytearray()
         self._told = heard
-        #: Why the output of the program is no longer read.
+        #: Why the program's output is no longer read.
         self.refused = ""
 
     @property
     def text(self) -> str:
-        """What was kept."""
+        """The output that was kept."""
         return self._kept.decode("utf-8", "replace")
 
     def hear(self) -> None:
-        """Read what there is, until it is too much."""
+        """Read available output, up to the limit."""
         while self._heard <= OUTPUT_BYTES_MAX:
             try:
                 more = os.read(self.file, _READ_BYTES)
@@ -309,7 +308,7 @@ def _feeding(path: Path, feeds: Callable[[int], None] | None) -> Iterator[None]:
 
 
 async def _stop(started: asyncio.Future[Family | NotStarted]) -> None:
-    """Kill a program; one that is on its way is waited for, since its record would be written after all."""
+    """Kill a program; wait for one that is being started, since its record would be written after all."""
     await asyncio.wait([started])
     family = None if started.exception() else started.result()
     if isinstance(family, Family):
@@ -318,12 +317,14 @@ async def _stop(started: asyncio.Future[Family | NotStarted]) -> None:
 
 
 def ads_text(*ads: ClassAd) -> str:
-    """Ads as hooks read them: one attribute per line, a line of hyphens between two ads."""
+    """Ads in the form for hooks: one attribute per line, a line of hyphens between two ads."""
     return DIVIDER.join(format_ad(ad, Form.OLD) for ad in ads)
 
 
 def printed_ad(output: str, *, is_job: bool = False) -> ClassAd | HookFailed:
-    """The attributes that a hook printed. `is_job`: they are a job, and may not be two with a blank line between."""
+    """The attributes that a hook printed. `is_job`: they form a job, and may not be two ads separated by an empty
+    line.
+    """
     try:
         if not is_job:
             return _checked(parse_ad(output, Form.OLD))
@@ -331,20 +332,20 @@ def printed_ad(output: str, *, is_job: bool = False) -> ClassAd | HookFailed:
         for each in parse_ads(output, Form.OLD):
             twice = next((name for name in each if name in found), None)
             if twice is not None:
-                return HookFailed(text=f"what it printed is more than one ad: {twice} comes again after a blank line")
+                return HookFailed(text=f"it printed more than one ad: {twice} is repeated after an empty line")
             found.update(each)
         return _checked(found)
     except (ParseError, ValueError) as problem:
-        return HookFailed(text=f"what it printed is not an ad: {problem}")
+        return HookFailed(text=f"its output is not an ad: {problem}")
 
 
 def _checked(ad: ClassAd) -> ClassAd | HookFailed:
-    """The ad, if all its names are names: one in square brackets reads as an attribute ``[ Cmd``."""
+    """The ad, if all its names are valid: one in square brackets would be read as an attribute ``[ Cmd``."""
     odd = next((name for name in ad if not _NAME.fullmatch(name)), None)
     if odd is None:
         return ad
     remedy = "print one NAME = EXPRESSION per line, without square brackets and semicolons"
-    return HookFailed(text=f"what it printed is not an ad: {odd!r} is not a valid attribute name; {remedy}")
+    return HookFailed(text=f"its output is not an ad: {odd!r} is not a valid attribute name; {remedy}")
 
 
 def script_call(command: str) -> tuple[str | None, Path, tuple[str, ...]] | None:
@@ -353,21 +354,21 @@ def script_call(command: str) -> tuple[str | None, Path, tuple[str, ...]] | None
     if not words or words[0].upper() == "NONE":
         return None
     user, at, path = words[0].rpartition("@")
-    # An @ behind a slash is part of the path.
+    # An @ after a slash is part of the path.
     if not at or "/" in user:
         return None, Path(words[0]), words[1:]
     return user, Path(path), words[1:]
 
 
 async def remove_hook_calls(execute: Path) -> int:
-    """Stop and remove what calls of an earlier daemon left; how many there were. Only after `Nursery.start`."""
+    """Stop and remove what calls of an earlier daemon left; return their number. Only after `Nursery.start`."""
     places = [place for place in execute.glob(f"{_PREFIX}*") if place.is_dir()]
     for place in places:
         try:
             key = (place / "key").read_text(errors="replace")
             found = await adopt(place / "record", key)
         except OSError:
-            # It was not begun, or what tells of it cannot be read.
+            # It was not started, or its record cannot be read.
             found = None
         if isinstance(found, Family):
             await found.kill()

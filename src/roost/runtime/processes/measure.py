@@ -1,10 +1,10 @@
-"""What a job with all its processes uses, measured once.
+"""Measuring the usage of a job with all its processes once.
 
-Members and CPU come from the job's control group where it has one; else from the tree below its shepherd, whose own
-account has the CPU of all that were waited for. There what a process used is missed if its parent did not wait for it
-(it ignored SIGCHLD). What processes read and write is counted by system calls, whether it goes to a disk or not, and
-comes from the tree in any case. Sizes are sums over the processes, as users of HTCondor know them: pages that processes
-share count in each.
+Processes and CPU time come from the job's control group if it has one; otherwise from the tree below its shepherd,
+whose own accounting includes the CPU time of all processes that were waited for. Without a group, the usage of a
+process is missed if its parent did not wait for it (it ignored SIGCHLD). Reads and writes are counted by system calls,
+whether they reach a disk or not, and come from the tree in any case. Sizes are sums over the processes, as in HTCondor:
+shared pages count in each.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _USEC_PER_S: Final = 1_000_000
 
 
 def family_usage(shepherd: int, group: Path | None, io_before: int = 0) -> Usage | None:
-    """The use of a job's processes; None if there are none. `io_before`: of the shepherd before the job, bytes."""
+    """The usage of a job's processes; None if there are none. `io_before`: the shepherd's I/O before the job, bytes."""
     members = group_members(group) if group is not None else list(descendants(shepherd).values())
     if not members:
         return None
@@ -52,7 +52,7 @@ def _group_cpu(group: Path) -> tuple[float, float]:
 
 
 def _tree_cpu(shepherd: int, members: list[Seen]) -> tuple[float, float]:
-    """Each process with those it waited for; of the shepherd only these."""
+    """Each process with those it waited for; for the shepherd only the latter."""
     head = look(shepherd)
     user = sum(each.user + each.child_user for each in members) + (head.child_user if head else 0)
     system = sum(each.system + each.child_system for each in members) + (head.child_system if head else 0)

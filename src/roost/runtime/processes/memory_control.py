@@ -1,12 +1,12 @@
-"""Limits of the memory that jobs use, by control groups: version 1's memory controller, or version 2's.
+"""Memory limits of jobs, by control groups: version 1's memory controller, or version 2's.
 
 A machine has the controller in one of the two hierarchies. In version 2 the limits are set on the group that the job
-has anyway; in version 1 the job gets a second group, in the hierarchy of the controller. What is written into which
-file is decided here; the shepherd writes it before the job's program runs, and reads in the end whether the kernel has
+has anyway; in version 1 the job gets a second group, in the hierarchy of the controller. This module decides what is
+written to which file; the shepherd writes it before the job's program runs, and at the end reads whether the kernel has
 killed a process because the job had reached its limit.
 
-In version 2 a group that has processes of its own cannot hand the controller down, with the exception of the root. A
-pool that shall limit memory there has BASE_CGROUP name a group without processes.
+In version 2 a group that contains processes, except for the root, cannot delegate the controller. A pool that should
+limit memory there must set BASE_CGROUP to a group without processes.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger("roost.node")
 
 _MIB: Final = 1024 * 1024
-#: Larger than any machine; the kernel takes no larger number.
+#: More than any machine has; the kernel accepts no larger number.
 _BYTES_MAX: Final = 2**62
 
 
@@ -36,27 +36,27 @@ class MemoryLimit:
 
     #: A job that needs more is killed; None for no limit.
     hard: int | None = None
-    #: The memory of a job that has more is taken back first, and such a job may be slowed down; None for no limit.
+    #: Memory above this is reclaimed first, and such a job may be slowed down; None for no limit.
     soft: int | None = None
-    #: The job does not use swap space.
+    #: The job uses no swap space.
     no_swap: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryControl:
-    """Where the groups are made by which the memory of jobs is limited."""
+    """Where the groups for memory limits are created."""
 
     parent: Path
-    #: Version 2.
+    #: Whether it is version 2.
     unified: bool
 
     def packed(self, limit: MemoryLimit, name: str) -> dict[str, object]:
-        """The limit of a run as its shepherd reads it."""
+        """The limit of a run in the form for its shepherd."""
         return {
             "group": os.fsencode(self.parent / name),
             "settings": self._settings(limit),
             "hard": limit.hard,
-            # Where the kernel counts the processes that it has killed, and tells the largest use.
+            # The files with the kernel's count of killed processes, and the peak usage.
             "kills": b"memory.events" if self.unified else b"memory.oom_control",
             "peak": self._peak(limit),
         }
@@ -67,7 +67,7 @@ class MemoryControl:
         return b"memory.memsw.max_usage_in_bytes" if limit.no_swap else b"memory.max_usage_in_bytes"
 
     def _settings(self, limit: MemoryLimit) -> list[tuple[bytes, bytes]]:
-        """Files and what is written into them, in that order."""
+        """Files and their contents, in order."""
         names = _UNIFIED if self.unified else _LEGACY
         found = [
             (names[which], b"%d" % size)
@@ -77,10 +77,10 @@ class MemoryControl:
         if limit.no_swap and self.unified:
             found.append((b"memory.swap.max", b"0"))
         elif limit.no_swap and limit.hard is not None:
-            # Memory and swap space together; it cannot be less than that of memory alone, which therefore comes first.
+            # Memory plus swap space; it cannot be less than memory alone, which is therefore set first.
             found.append((b"memory.memsw.limit_in_bytes", b"%d" % limit.hard))
         if self.unified:
-            # One process of the job is killed with all others.
+            # If one process of the job is killed, so are all others.
             found.append((b"memory.oom.group", b"1"))
         return found
 
@@ -90,14 +90,14 @@ _LEGACY: Final = {"soft": b"memory.soft_limit_in_bytes", "hard": b"memory.limit_
 
 
 def find_memory_control(name: str, base: str, jobs: Path | None) -> MemoryControl | str:
-    """What limits memory on this machine, or why nothing can.
+    """The memory control of this machine, or why there is none.
 
     `name` is that of the group for the groups of jobs, below BASE_CGROUP, `base`; `jobs` is the one in version 2.
     """
     legacy = base_group(base, "memory")
     parent = legacy / name if legacy is not None else jobs
     if parent is None:
-        return "this process may not make control groups, for which it must be root or a service with Delegate=yes"
+        return "this process may not create control groups; it must run as root or as a service with Delegate=yes"
     probe = parent / f"probe-memory-{os.getpid()}"
     try:
         if legacy is None:
@@ -115,14 +115,16 @@ def find_memory_control(name: str, base: str, jobs: Path | None) -> MemoryContro
 
 
 def hand_down(parent: Path, mount: Path) -> None:
-    """Have the groups below `parent`, in version 2, get the memory controller. Raises OSError, which says where not."""
+    """Delegate the memory controller to the groups below `parent`, in version 2. Raises OSError, which says where that
+    failed.
+    """
     for group in (*reversed([each for each in parent.parents if each.is_relative_to(mount)]), parent):
         switch = group / "cgroup.subtree_control"
         if "memory" not in switch.read_text().split():
             try:
                 switch.write_text("+memory")
             except OSError as error:
-                why = "it has processes of its own; name a group that has none as BASE_CGROUP"
+                why = "it contains processes; set BASE_CGROUP to a group that contains none"
                 text = why if error.errno == _BUSY else error.strerror
                 raise OSError(error.errno, text, str(group)) from None
 
@@ -158,7 +160,7 @@ def _policy(config: Config) -> str:
 
 
 def _bytes(config: Config, name: str, slot_ad: ClassAd, job_ad: ClassAd) -> int | None:
-    """An expression over slot and job that gives MB."""
+    """The value of an expression over slot and job, in MB, as bytes."""
     text = config.get(name, subsys="STARTER") or ""
     if not text.strip():
         return None
@@ -168,6 +170,6 @@ def _bytes(config: Config, name: str, slot_ad: ClassAd, job_ad: ClassAd) -> int 
     except ParseError as error:
         value = error
     if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
-        _log.warning("%s = %s is not a number of MB but %s: this limit is not set", name, text, value)
+        _log.warning("%s = %s is %s, not a number of MB; this limit is not set", name, text, value)
         return None
     return int(min(value * _MIB, _BYTES_MAX))

@@ -1,4 +1,4 @@
-"""The node's side of its nursery: starts jobs through it, starts it anew when it dies.
+"""The node's side of its nursery: starts jobs through it, and restarts it when it dies.
 
     nursery = await Nursery.start(home / "run" / "nursery")
     order = SpawnOrder(key="q#1.0#1", record=jobs / "1.0.1", program=Path("/bin/true"), arguments=("true",))
@@ -7,17 +7,17 @@
         …family.code, family.errno, family.text
     end = await family.wait()
 
-No more than one nursery serves a directory: it holds a lock there, and so do its shepherds until their job's start is
-recorded. `Nursery.start` waits for the lock; so when it returns, whatever an earlier node ordered is recorded or will
+At most one nursery serves a directory: it holds a lock there, and so do its shepherds until their job's start is
+recorded. `Nursery.start` waits for the lock; when it returns, everything an earlier node ordered is recorded or will
 never start, and `roost.runtime.processes.family.adopt` finds all of it.
 
-A shepherd whose job has ended gets the next order itself (`shepherd_lines`); the nursery makes as many as there are
-jobs at once.
+A shepherd whose job has ended gets the next order directly (`shepherd_lines`); the nursery makes as many shepherds as
+there are concurrent jobs.
 
-If the nursery dies, jobs go on. Orders that it had not carried out are given to its successor; which ones these are,
-the records say.
+If the nursery dies, jobs continue. Orders that it had not carried out are given to its successor; the records say which
+ones these are.
 
-It needs Linux 5.4 (pidfds). Other systems lack subreapers (macOS), pidfds (all) or /proc; there `start` refuses.
+It requires Linux 5.4 (pidfds). Other systems lack subreapers (macOS), pidfds (all) or /proc; `start` refuses there.
 """
 
 from __future__ import annotations
@@ -51,27 +51,28 @@ from roost.runtime.processes.spawn_order import ORDER_BYTES_MAX, NotStarted, Ord
 
 _log = logging.getLogger("roost.processes")
 
-#: How long a predecessor's last shepherds may take to let go of the lock, and a new nursery to be ready, s.
+#: How long a predecessor's last shepherds may take to release the lock, and a new nursery to be ready, s.
 START_S: Final = 30.0
 #: How long to wait for the answer to an order before checking whether the nursery is stopped by a signal, s.
 LOOK_S: Final = 5.0
 #: How often nurseries and shepherds may die over one order before it is given up.
 DEATHS_MAX: Final = 3
-#: Jobs that are being started at once; others wait. More do not start faster, and answers have to fit into a socket.
+#: Maximum number of jobs being started at once; others wait. More would not start faster, and answers have to fit into
+#: a socket.
 STARTING_MAX: Final = 64
-#: A job is started alone unless it is the last of so many within so long, s (see `shepherd.launch`).
+#: A job is started alone unless it is the last of that many within that time, s (see `shepherd.launch`).
 CROWD: Final = 4
 CROWD_S: Final = 0.1
 
 _LOCK: Final = "nursery.lock"
 _LOG: Final = "nursery.log"
-#: What a Python may need to be loaded at all. Nothing of it reaches a job.
+#: Variables that Python may need to be loaded at all. They are not passed to jobs.
 _KEPT: Final = ("LD_LIBRARY_PATH",)
 _STARTS: Final = 3
 _LOCK_RETRY_S: Final = 0.01
-#: Answers read in one go before the event loop does something else.
+#: Number of answers read in one go before the event loop does something else.
 _ANSWERS_MAX: Final = 64
-#: Not every build of Python names it.
+#: Not every build of Python defines it.
 _MSG_CMSG_CLOEXEC: Final = 0x40000000
 
 
@@ -80,7 +81,7 @@ class NurseryFailed(RuntimeError):
 
 
 class AlreadyStarted(ValueError):
-    """The record tells of that start already."""
+    """The record already contains that start."""
 
 
 @dataclass(slots=True)
@@ -90,25 +91,25 @@ class _Pending:
     deaths: int = 0
     #: The daemon no longer waits for the answer; a job that has started is killed.
     abandoned: bool = False
-    #: Looks for what was stopped while the answer is late.
+    #: Checks for stopped processes while the answer is late.
     watch: asyncio.TimerHandle | None = None
 
 
 class Nursery:
     """Starts jobs. One for each node."""
 
-    #: What the processes of a job that starts become.
+    #: The object for the processes of a started job.
     family_type: type[Family] = Family
 
     def __init__(self, directory: Path, group: Path | None) -> None:
         self.directory = directory
-        #: The control group below which jobs get theirs; None where they get none.
+        #: The control group below which jobs get theirs; None if they get none.
         self.group = group
         #: The control group of this process and of all shepherds.
         self._home = None if group is None else base_group()
         #: BASE_CGROUP.
         self._base = ""
-        #: What limits the memory of jobs; None where that is not limited.
+        #: The memory control of jobs; None if their memory is not limited.
         self.memory: MemoryControl | None = None
         self._loop = asyncio.get_running_loop()
         self._channel: socket.socket | None = None
@@ -117,21 +118,21 @@ class Nursery:
         self._outbox: deque[bytes] = deque()
         self._writing = False
         self._number = 0
-        #: When the latest jobs were started, in the loop's time.
+        #: When the latest jobs were started, on the loop's clock.
         self._starts: deque[float] = deque(maxlen=CROWD)
         self._starting = asyncio.Lock()
         self._slots = asyncio.Semaphore(STARTING_MAX)
         self._tasks: set[asyncio.Task[None]] = set()
         self._closed = self._leaving = False
         self._idle = IdleShepherds()
-        #: Orders that shepherds were given which had nothing to do.
+        #: Number of orders given to idle shepherds.
         self._reused: dict[int, _Pending] = {}
 
     @classmethod
     async def start(cls, directory: Path, *, use_groups: bool = True, base: str = "") -> Self:
         """Start the nursery of a directory, which is created if it does not exist. Raises NurseryFailed.
 
-        `base` is the control group below which those of jobs are made; "" for that of this process.
+        `base` is the control group below which those of jobs are created; "" for that of this process.
         """
         if sys.platform != "linux" or not hasattr(os, "pidfd_open"):
             raise NurseryFailed(f"jobs can only be run on Linux 5.4 or later; this is {sys.platform}")
@@ -143,35 +144,35 @@ class Nursery:
         nursery._base = base
         await nursery._ensure()
         if group is not None:
-            # No other thread makes one at this moment, because that needs the lock.
+            # No other thread creates one at this moment, because that needs the lock.
             remove_unused_groups(group)
         return nursery
 
     async def limit_memory(self) -> str:
-        """Limit the memory of jobs that are started from now on, if their orders say so; why not, "" if it is done."""
+        """Limit the memory of jobs started from now on, if their orders say so; return why not, "" for success."""
         if self.memory is None:
             name = _group_name(self.directory)
             found = await asyncio.to_thread(find_memory_control, name, self._base, self.group)
             if isinstance(found, str):
                 return found
-            # No thread makes one before orders have limits.
+            # No thread creates one before orders have limits.
             remove_unused_groups(found.parent)
             self.memory = found
         return ""
 
     @property
     def pid(self) -> int:
-        """The nursery's process; 0 while there is none."""
+        """The nursery's process id; 0 while there is none."""
         return self._process.pid if self._process is not None else 0
 
     async def spawn(self, order: SpawnOrder) -> Family | NotStarted:
-        """Start a job: its family once the program runs, or why it does not.
+        """Start a job; return its family once the program runs, or why it does not.
 
-        Raises OrderTooLarge, AlreadyStarted, NurseryFailed, and KeyError for a limit of an unknown name. A job whose
-        start is cancelled is killed, unless this daemon leaves its jobs to the next one (`leave`).
+        Raises OrderTooLarge, AlreadyStarted, NurseryFailed, and KeyError for a limit with an unknown name. If the start
+        is cancelled, the job is killed, unless this daemon leaves its jobs to the next one (`leave`).
         """
         if is_told_of(order.record, order.key):
-            raise AlreadyStarted(f"{order.record} already records {order.key}; give each start a key of its own")
+            raise AlreadyStarted(f"{order.record} already records {order.key}; use a different key for each start")
         async with self._slots:
             pending = _Pending(order, self._loop.create_future())
             number, data = self._packed(order)
@@ -182,7 +183,7 @@ class Nursery:
                 if self._channel is None:
                     await self._ensure()
                 self._send(number, data, pending)
-            pending.watch = self._loop.call_later(LOOK_S, self._look_at, pending, line)
+            pending.watch = self._loop.call_later(LOOK_S, self._check, pending, line)
             try:
                 return await asyncio.shield(pending.answer)
             except asyncio.CancelledError:
@@ -194,9 +195,9 @@ class Nursery:
                 if pending.watch is not None:
                     pending.watch.cancel()
 
-    def _look_at(self, pending: _Pending, line: ShepherdLine | None) -> None:
-        """An order has had no answer for long: what was stopped by a signal goes on."""
-        pending.watch = self._loop.call_later(LOOK_S, self._look_at, pending, line)
+    def _check(self, pending: _Pending, line: ShepherdLine | None) -> None:
+        """Check an order without an answer for a long time: continue what was stopped by a signal."""
+        pending.watch = self._loop.call_later(LOOK_S, self._check, pending, line)
         for pid in (self.pid, 0 if line is None or not line.is_open else line.pid):
             seen = look(pid) if pid else None
             if seen is not None and seen.is_stopped:
@@ -204,11 +205,11 @@ class Nursery:
                 send(pid, seen.start, signal.SIGCONT)
 
     def leave(self) -> None:
-        """Jobs go on without this daemon, those too whose start is under way."""
+        """Leave all jobs, including those being started, to the next daemon."""
         self._leaving = True
 
     async def close(self) -> None:
-        """Let the nursery end, after what it was ordered to start; jobs that run go on."""
+        """Let the nursery exit after starting what it was ordered to start; running jobs continue."""
         self._closed = True
         answers = [pending.answer for pending in (*self._pending.values(), *self._reused.values())]
         if answers:
@@ -229,13 +230,13 @@ class Nursery:
     # -- the process ---------------------------------------------------------------------------------------------
 
     async def _ensure(self) -> None:
-        """Have a nursery that runs."""
+        """Make sure that a nursery runs."""
         async with self._starting:
             if self._channel is not None:
                 return
             if self._closed:
                 raise NurseryFailed("the nursery is closed")
-            # One that is killed before it is ready has been given nothing yet: another is started.
+            # A nursery that is killed before it is ready has no orders yet: another is started.
             for left in reversed(range(_STARTS)):
                 channel = await self._begun()
                 if channel is not None:
@@ -244,7 +245,7 @@ class Nursery:
                     return
                 self._disconnect()
                 if not left:
-                    raise NurseryFailed(f"the nursery does not start: {self._last_words()}")
+                    raise NurseryFailed(f"the nursery did not start: {self._last_words()}")
 
     async def _begun(self) -> socket.socket | None:
         lock = await self._locked()
@@ -314,7 +315,7 @@ class Nursery:
             lines = path.read_text(errors="replace").splitlines()[-1:]
         except OSError:
             lines = []
-        return f"{lines[0]} (see {path})" if lines else f"it says nothing in {path}"
+        return f"{lines[0]} (see {path})" if lines else f"it left no message in {path}"
 
     def _disconnect(self) -> None:
         channel, self._channel = self._channel, None
@@ -326,7 +327,7 @@ class Nursery:
             channel.close()
 
     def _died(self) -> None:
-        """The other end is closed: the nursery is dead, and no shepherd will answer any more."""
+        """Note that the other end is closed: the nursery is dead, and no shepherd will answer any longer."""
         self._disconnect()
         process, self._process = self._process, None
         if self._closed:
@@ -345,7 +346,7 @@ class Nursery:
                 each.answer.exception()
 
     async def _recover(self, process: subprocess.Popen[bytes] | None) -> None:
-        """See to the orders that a dead nursery leaves."""
+        """Handle the orders that a dead nursery leaves."""
         if process is not None:
             await asyncio.to_thread(process.wait)
         orphans, self._pending = self._pending, {}
@@ -392,7 +393,7 @@ class Nursery:
         return self._number, data
 
     def _is_alone(self) -> bool:
-        """Whether the job that is started now is about the only one."""
+        """Whether the job that is started now is almost the only one."""
         now = self._loop.time()
         self._starts.append(now)
         return len(self._starts) < CROWD or now - self._starts[0] > CROWD_S
@@ -416,7 +417,7 @@ class Nursery:
                     self._loop.add_writer(channel.fileno(), self._write)
                 return
             except OSError:
-                # The reader will see that there is no writer.
+                # The reader will notice that there is no writer.
                 break
             self._outbox.popleft()
         if channel is not None and self._writing:
@@ -456,7 +457,7 @@ class Nursery:
         self._answer(pending, self._family(pending, fields, line))
 
     def _reuse(self, line: ShepherdLine, number: int, data: bytes, pending: _Pending) -> None:
-        """Give an order to a shepherd that has nothing to do."""
+        """Give an order to an idle shepherd."""
         self._reused[number] = pending
         line.order(data, lambda fields: self._line_answered(line, number, fields))
 
@@ -465,7 +466,7 @@ class Nursery:
         if pending is None:
             line.close()
         elif fields is None:
-            # Killed, or gone just then: another one does it, unless it was done.
+            # Killed, or just exited: another one does it, unless it was done.
             self._in_background(self._repeat([pending]))
         elif "failed" in fields:
             # That was its last order.
@@ -512,6 +513,6 @@ def _group_name(directory: Path) -> str:
 
 
 def _group_of(key: str) -> str:
-    """A name for the control group of a run: readable, and one path component."""
+    """A name for the control group of a run: readable, and a single path component."""
     plain = "".join(each if each.isalnum() or each in "._-" else "_" for each in key)[:64]
     return f"{plain}-{hashlib.blake2b(key.encode(), digest_size=4).hexdigest()}"

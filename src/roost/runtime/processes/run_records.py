@@ -1,10 +1,10 @@
-"""The record of a run, read again: the truth about it that outlives every daemon.
+"""Reading the record of a run, which outlives every daemon and is authoritative.
 
-A run has one file, to which lines are only ever added, each a JSON object written in one go: the machine's daemon says
-whose run it is (``ticket``), and before each start of its program what slot and starter are then (``slot``), so that a
-daemon that comes later can go on with the run, or finish it, however young it was; the shepherd says that the program
-of a start runs, and how it ended; the daemon says what it reports to the queue (``report``). One file, because making
-files is what costs most of a short job. A line that was cut off, by a full disk or a crash of the machine, is left out.
+A run has one file, to which lines are only ever appended, each a JSON object written in one call: the machine's daemon
+records whose run it is (``ticket``), and before each start of its program the state of slot and starter (``slot``), so
+that a later daemon can continue or finish the run, however young it was; the shepherd records that the program of a
+start runs, and how it ended; the daemon records its report to the queue (``report``). It is one file because creating
+files is the main cost of a short job. A line that was truncated, by a full disk or a crash of the machine, is left out.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any, Final
 from roost.base.records import dataclass, field
 from roost.runtime.processes.spawn_order import NotStarted, ProcessEnd
 
-#: What the names of records end with.
+#: Suffix of the names of records.
 SUFFIX: Final = ".run"
 
 
@@ -35,14 +35,14 @@ class StartRecord:
     group: Path | None
     #: Epoch s.
     started_at: float
-    #: The group by which version 1 limits its memory; None where there is none.
+    #: The group by which version 1 limits its memory; None if there is none.
     memory_group: Path | None = None
     #: What the shepherd had read and written before, with its earlier jobs, bytes.
     io_before: int = 0
 
     @classmethod
     def of(cls, fields: dict[str, Any], key: str) -> StartRecord:
-        """From a record's fields, or a shepherd's answer. Raises KeyError where one is missing."""
+        """From a record's fields, or a shepherd's answer. Raises KeyError if one is missing."""
         group = fields["group"]
         return cls(
             key=key,
@@ -60,30 +60,30 @@ class StartRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndRecord:
-    """How a run ended, as its shepherd knew it."""
+    """How a run ended, as observed by its shepherd."""
 
     outcome: ProcessEnd | NotStarted
-    #: Nothing of the job was left.
+    #: Whether nothing of the job was left.
     final: bool
 
     @classmethod
     def of(cls, fields: dict[str, Any]) -> EndRecord:
-        """From a record's fields, or a shepherd's word. Raises KeyError where one is missing."""
+        """From a record's fields, or a shepherd's report. Raises KeyError if one is missing."""
         return cls(outcome=_outcome(fields), final=fields["final"])
 
 
 @dataclass(slots=True)
 class RunRecord:
-    """All that a record says."""
+    """The contents of a record."""
 
-    #: Names of the run, its queue, claim and slot; empty where the daemon could not say.
+    #: Names of the run, its queue, claim and slot; empty if the daemon could not write them.
     ticket: dict[str, str] = field(default_factory=dict)
-    #: Key of a start ("1.0#1@q/1") to what is known of it; of several words about its end the last counts.
+    #: Key of a start ("1.0#1@q/1") to its data; of several reports of its end the last counts.
     starts: dict[str, StartRecord] = field(default_factory=dict)
     ends: dict[str, EndRecord] = field(default_factory=dict)
-    #: Slot and starter as they were at the last start of the program; empty before the first.
+    #: Slot and starter at the last start of the program; empty before the first.
     slot: dict[str, Any] = field(default_factory=dict)
-    #: What was reported, as it was sent, and the queue that it was sent to.
+    #: The report as it was sent, and the queue to which it was sent.
     report: dict[str, Any] | None = None
     schedd: str = ""
 
@@ -94,7 +94,7 @@ class RunRecord:
 
 
 def read_record(record: Path) -> RunRecord:
-    """What a record says; nothing if there is none."""
+    """The contents of a record; empty if it does not exist."""
     found = RunRecord()
     for fields in _lines(record):
         try:
@@ -121,7 +121,7 @@ def read_end(record: Path, key: str) -> EndRecord | None:
 def is_told_of(record: Path, key: str) -> bool:
     """Whether a record has anything about a start."""
     try:
-        # Asked before every start, and so not read word by word.
+        # Called before every start, and so it does not parse the record.
         file = os.open(record, os.O_RDONLY | os.O_CLOEXEC)
     except (FileNotFoundError, NotADirectoryError):
         return False
@@ -154,7 +154,7 @@ def _outcome(fields: dict[str, Any]) -> ProcessEnd | NotStarted:
 
 
 def _lines(path: Path) -> list[dict[str, Any]]:
-    """The objects in a file, one a line."""
+    """The objects in a file, one per line."""
     try:
         data = path.read_bytes()
     except (FileNotFoundError, NotADirectoryError):

@@ -1,7 +1,7 @@
-"""The scratch directory of a job: made for its user alone, measured, and removed whatever the job has put there.
+"""The scratch directory of a job: created for its user only, measured, and removed whatever the job has put there.
 
-Removal never follows a link and never goes deep: subdirectories are moved to the top one after the other and emptied
-there, so that neither a long path nor a deep tree stands in its way. Directories that forbid their own removal are
+Removal never follows a link and never recurses deeply: subdirectories are moved to the top one after the other and
+emptied there, so that neither a long path nor a deep tree is an obstacle. Directories whose mode prevents removal are
 changed first.
 """
 
@@ -20,28 +20,28 @@ from roost.runtime.processes.accounts import Account
 
 #: JOB_EXECDIR_PERMISSIONS to the mode of the directory.
 MODES: Final = {"user": 0o700, "group": 0o750, "world": 0o755}
-#: Files and directories that a measurement looks at; what is beyond is not counted.
+#: Maximum number of files and directories that a measurement examines; the rest is not counted.
 MEASURED_MAX: Final = 1_000_000
 
 _OPEN: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _KIB: Final = 1024
-#: Files that are removed at once.
+#: Maximum number of files that are removed at once.
 _FEW: Final = 16
 
 
 class SandboxFailed(Exception):
-    """The scratch directory could not be made; the text says why."""
+    """The scratch directory could not be created; the text says why."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sandbox:
-    """A scratch directory. Its functions wait for the disk."""
+    """A scratch directory. Its functions block on the disk."""
 
     path: Path
 
     @classmethod
     def make(cls, execute: Path, name: str, *, owner: Account | None = None, permissions: str = "user") -> Self:
-        """Make ``dir_<name>`` in the directory EXECUTE. Raises SandboxFailed."""
+        """Create ``dir_<name>`` in the directory EXECUTE. Raises SandboxFailed."""
         path = execute / f"dir_{name}"
         try:
             os.mkdir(path, 0o700)  # noqa: PTH102 - every job has one
@@ -50,12 +50,12 @@ class Sandbox:
             if permissions in MODES and MODES[permissions] != 0o700:
                 path.chmod(MODES[permissions])
         except OSError as problem:
-            text = f"cannot make the scratch directory {path}: {problem.strerror}"
+            text = f"cannot create the scratch directory {path}: {problem.strerror}"
             raise SandboxFailed(text + _remedy(execute, problem)) from problem
         return cls(path=path)
 
     def size_kib(self) -> int:
-        """What files, directories and links in it take, KiB; a file with several names in it counts once."""
+        """The space used by files, directories and links in it, KiB; a file with several names in it counts once."""
         seen: set[tuple[int, int]] = set()
         total = 0
         for count, found in enumerate(_everything(self.path)):
@@ -69,7 +69,7 @@ class Sandbox:
         return -(-total // _KIB)
 
     def removed_at_once(self) -> bool:
-        """Remove it if that takes no time: there are a few plain files in it, or none; whether it is gone."""
+        """Remove it if that does not block: it has few regular files, or none; return whether it is gone."""
         if self.emptied() is None:
             return False
         try:
@@ -79,7 +79,9 @@ class Sandbox:
         return True
 
     def emptied(self, keep: frozenset[str] = frozenset()) -> list[str] | None:
-        """Remove what is in it but files of some names, if that takes no time; paths of these, None if it does."""
+        """Remove everything in it except files with some names, if that does not block; return their paths, None if it
+        would.
+        """
         try:
             with os.scandir(self.path) as entries:
                 found = list(islice(entries, _FEW + 1))
@@ -94,14 +96,14 @@ class Sandbox:
         return kept
 
     def remove(self) -> str:
-        """Remove it with all that is in it; why something had to be left, or "" if nothing was."""
+        """Remove it with all its contents; return why something had to be left, or "" if nothing was."""
         return remove_tree(self.path)
 
 
 def remove_tree(path: Path) -> str:
-    """Remove a directory with all that is in it; why something had to be left, or "" if nothing was.
+    """Remove a directory with all its contents; return why something had to be left, or "" if nothing was.
 
-    Others may be at it at the same time, the user whose job it was among them.
+    Others may use it at the same time, including the user of the job.
     """
     try:
         top = _opened(str(path), None)
@@ -136,8 +138,8 @@ def _unlinked(path: Path) -> str:
 
 
 def _empty(top: int, path: Path, problems: list[str]) -> None:
-    """Empty the top directory: files go, directories are opened, relieved of their own directories, and go."""
-    # Names that nothing there can have, whatever a job has made of this place.
+    """Empty the top directory: remove files; open directories, move their own directories up, and remove them."""
+    # Names that nothing there can have, whatever a job has made of this directory.
     number, token = 0, os.urandom(8).hex()
     # A directory that could not be removed is not tried again.
     given_up: set[str] = set()
@@ -156,7 +158,7 @@ def _empty(top: int, path: Path, problems: list[str]) -> None:
 
 
 def _level(top: int, name: str, number: int, token: str, path: Path, problems: list[str]) -> int:
-    """Empty one directory of the top: what is a directory in it goes up."""
+    """Empty one directory of the top: directories in it move up."""
     here = _opened(name, top)
     try:
         for inner in _clear(here, path / name, problems, set()):
@@ -169,7 +171,7 @@ def _level(top: int, name: str, number: int, token: str, path: Path, problems: l
 
 
 def _clear(directory: int, path: Path, problems: list[str], given_up: set[str]) -> list[str]:
-    """Remove all files of a directory; the directories in it."""
+    """Remove all files of a directory; return the directories in it."""
     directories = []
     for name in os.listdir(directory):
         if name in given_up:
@@ -187,7 +189,7 @@ def _clear(directory: int, path: Path, problems: list[str], given_up: set[str]) 
 
 
 def _is_removed(name: str, directory: int) -> bool:
-    """Remove what has a name in a directory, unless that is a directory. Raises OSError."""
+    """Remove the entry with a name in a directory, unless it is a directory. Raises OSError."""
     try:
         os.unlink(name, dir_fd=directory)
     except (IsADirectoryError, PermissionError):
@@ -198,7 +200,7 @@ def _is_removed(name: str, directory: int) -> bool:
 
 
 def _opened(name: str, within: int | None) -> int:
-    """Open a directory for being emptied, whatever it permits."""
+    """Open a directory to empty it, whatever its mode."""
     _permit(name, within)
     return os.open(name, _OPEN, dir_fd=within)
 
@@ -221,7 +223,7 @@ def _everything(path: Path) -> Iterator[os.stat_result]:
         try:
             entries = list(os.scandir(ahead.pop()))
         except OSError:
-            # It has gone meanwhile, or is closed to us.
+            # It has gone meanwhile, or this process has no access.
             continue
         for entry in entries:
             try:
@@ -236,10 +238,10 @@ def _everything(path: Path) -> Iterator[os.stat_result]:
 def _remedy(execute: Path, problem: OSError) -> str:
     match problem.errno:
         case errno.ENOENT:
-            return f"; make {execute}, or set EXECUTE"
+            return f"; create {execute}, or set EXECUTE"
         case errno.EACCES | errno.EPERM | errno.EROFS:
-            return f"; let this daemon write to {execute}, or set EXECUTE"
+            return f"; allow this daemon to write to {execute}, or set EXECUTE"
         case errno.ENOSPC | errno.EDQUOT:
-            return f"; make room on the disk of {execute}"
+            return f"; free some space on the disk of {execute}"
         case _:
             return ""

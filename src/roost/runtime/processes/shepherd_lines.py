@@ -1,9 +1,8 @@
-"""The node's lines to the shepherds that it started: the end of a job comes over one, and then the next order may go.
+"""The node's connections to the shepherds that it started: they report the end of a job, and then carry the next order.
 
-A shepherd whose job came to its own end is kept for a moment, since a process that is there is had for less than half
-the price of another one. One of them is kept for longer: a job that comes to a machine with nothing to do starts at
-once. One whose job was stopped or killed is not kept: the daemon does that by the pid of the shepherd, and might still
-be doing it.
+A shepherd whose job ended by itself is kept for a moment, because reusing a process costs less than half the price of a
+new one. One of them is kept for longer, so that a job that arrives at an idle machine starts at once. A shepherd whose
+job was suspended or killed is not kept: the daemon does that by the pid of the shepherd, and might still be doing it.
 """
 
 from __future__ import annotations
@@ -20,11 +19,11 @@ from roost.runtime.processes.shepherd.system import PACKET_BYTES_MAX
 if TYPE_CHECKING:
     from roost.runtime.processes.family import Family
 
-#: How long a shepherd without a job is kept, s, how many are kept longer, and how many jobs one gets in its life.
+#: How long an idle shepherd is kept, s, how many are kept longer, and how many jobs one runs in its life.
 IDLE_S: Final = 2.0
 KEPT: Final = 1
 JOBS_MAX: Final = 1000
-#: The longest order that a line takes at once.
+#: Maximum size of an order that the connection accepts at once.
 ORDER_MAX: Final = PACKET_BYTES_MAX - 1
 
 
@@ -37,18 +36,18 @@ class ShepherdLine:
         self._channel: socket.socket | None = channel
         self._idle = idle
         self._jobs = 1
-        #: Whose end will be told, and the process that was told of as its shepherd; 0 before the first.
+        #: The run whose end will be reported, and the reported shepherd process; 0 before the first.
         self._family: Family | None = None
         self.pid = 0
-        #: Hears the answer to an order; None for a shepherd that is gone.
+        #: Called with the answer to an order; None for a shepherd that is gone.
         self._answer: Callable[[dict[str, Any] | None], None] | None = None
-        #: When it was left without a job, in the loop's time.
+        #: When it became idle, on the loop's clock.
         self.idle_since = 0.0
         self._loop.add_reader(channel.fileno(), self._hear)
 
     @property
     def family(self) -> Family | None:
-        """Whose end will be told."""
+        """Set the run whose end will be reported."""
         return self._family
 
     @family.setter
@@ -59,22 +58,22 @@ class ShepherdLine:
 
     @property
     def is_open(self) -> bool:
-        """Whether the shepherd is there, as far as is known."""
+        """Whether the shepherd is alive, as far as is known."""
         return self._channel is not None
 
     def order(self, data: bytes, answer: Callable[[dict[str, Any] | None], None]) -> None:
-        """Give a shepherd without a job the next one."""
+        """Give an idle shepherd the next order."""
         assert self._channel is not None
         self._jobs += 1
         self._answer = answer
         try:
             self._channel.send(b"." + data)
         except OSError:
-            # It is dead, or as good as that; the reader may not have seen it yet.
+            # It is dead, or almost; the reader may not have noticed yet.
             self._gone()
 
     def close(self) -> None:
-        """Talk to it no longer: without a job it exits at once, else when its job has ended."""
+        """Close the connection: an idle shepherd exits at once, any other when its job has ended."""
         channel, self._channel = self._channel, None
         if channel is not None:
             self._loop.remove_reader(channel.fileno())
@@ -118,17 +117,17 @@ class ShepherdLine:
 
 
 class IdleShepherds:
-    """The shepherds without a job."""
+    """The idle shepherds."""
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
-        #: The one that has waited longest comes first.
+        #: Longest idle first.
         self._lines: deque[ShepherdLine] = deque()
         self._dismissal: asyncio.TimerHandle | None = None
         self._closed = False
 
     def take(self) -> ShepherdLine | None:
-        """The one that came last, if there is one."""
+        """Take the one that became idle last, if any."""
         while self._lines:
             line = self._lines.pop()
             if line.is_open:
@@ -136,7 +135,7 @@ class IdleShepherds:
         return None
 
     def put(self, line: ShepherdLine) -> None:
-        """It has nothing to do."""
+        """Add an idle one."""
         if self._closed:
             line.close()
             return
@@ -145,7 +144,7 @@ class IdleShepherds:
             self._dismissal = self._loop.call_later(IDLE_S, self._dismiss)
 
     def close(self) -> None:
-        """Let all of them go, and who comes from now on."""
+        """Dismiss all of them, and any added from now on."""
         self._closed = True
         if self._dismissal is not None:
             self._dismissal.cancel()
@@ -154,7 +153,7 @@ class IdleShepherds:
         self._lines.clear()
 
     def _dismiss(self) -> None:
-        """Let those go that have waited long enough."""
+        """Dismiss those that have been idle long enough."""
         now, self._dismissal = self._loop.time(), None
         self._lines = deque(line for line in self._lines if line.is_open)
         while len(self._lines) > KEPT and now - self._lines[0].idle_since >= IDLE_S:

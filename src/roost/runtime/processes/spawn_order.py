@@ -1,4 +1,4 @@
-"""What a job's process is to be, and what came of it: the values between the node and its nursery."""
+"""The description of a job's process, and the result of starting it: values exchanged by the node and its nursery."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from typing import Final
 from roost.base.records import dataclass, field
 from roost.model.starter import StarterHold
 from roost.runtime.processes.accounts import Account
+from roost.runtime.processes.isolation import Isolation
 from roost.runtime.processes.memory_control import MemoryLimit
 from roost.runtime.processes.shepherd.processes import MARK
 
-#: Size of the largest order, bytes; the kernel itself takes no more arguments and environment than a few megabytes.
+#: Maximum size of an order, bytes; the kernel itself accepts at most a few megabytes of arguments and environment.
 ORDER_BYTES_MAX: Final = 8 * 1024 * 1024
 
-#: Limits of processes by the names of the shell and of the manual.
+#: Limits of processes, under the names of the shell and of the manual.
 LIMITS: Final[Mapping[str, int]] = {
     name.removeprefix("RLIMIT_").lower(): getattr(resource, name)
     for name in sorted(dir(resource))
@@ -32,12 +33,12 @@ UNLIMITED: Final = resource.RLIM_INFINITY
 
 
 def mark_of(record: Path, key: str) -> bytes:
-    """What the processes of a run have in their environment. Runs of other pools on this machine have the same keys."""
+    """The mark in the environment of a run's processes. Runs of other pools on this machine have the same keys."""
     return f"{key} {_place(record.parent)}".encode()
 
 
 def key_of(mark: bytes, directory: Path) -> str:
-    """The key of a run with its record in that directory, by a mark; "" for a mark of another run."""
+    """The key of a run whose record is in that directory, from a mark; "" for a mark of another run."""
     key, _, place = mark.decode("utf-8", "surrogateescape").rpartition(" ")
     return key if place == _place(directory) else ""
 
@@ -48,22 +49,22 @@ def _place(directory: Path) -> str:
 
 
 class OrderTooLarge(ValueError):
-    """Arguments and environment are larger than any system takes them."""
+    """Arguments and environment are larger than any system accepts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RelayOrder:
-    """That the shepherd carries the job's streams (`shepherd.relay`)."""
+    """The order that the shepherd relays the job's streams (`shepherd.relay`)."""
 
-    #: Where they are kept; it has the named pipe ``in``.
+    #: The directory of the streams; it has the named pipe ``in``.
     directory: Path
     #: Rows and columns of the job's terminal; None for pipes.
     terminal: tuple[int, int] | None = None
-    #: Whether it reads anything; a terminal does.
+    #: Whether it reads any input; a terminal does.
     reads: bool = True
 
     def packed(self) -> dict[str, object]:
-        """As the shepherd reads it."""
+        """The order in the form for the shepherd."""
         rows, columns = self.terminal or (0, 0)
         return {
             "directory": os.fsencode(self.directory),
@@ -76,46 +77,50 @@ class RelayOrder:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpawnOrder:
-    """A job's program and all that its process has from the beginning."""
+    """A job's program and everything that its process has from the beginning."""
 
-    #: Names the run, in the pool and for ever; with its record's place it goes into the environment of its processes.
+    #: Globally unique name of the run; with the place of its record it goes into the environment of its processes.
     key: str
-    #: The run's record; made if it does not exist; its directory has to exist.
+    #: The run's record; created if it does not exist; its directory must exist.
     record: Path
     program: Path
-    #: The name of the program included.
+    #: Including the name of the program.
     arguments: tuple[str, ...]
     environment: Mapping[str, str] = field(default_factory=dict)
     directory: Path = Path("/")
-    #: None is /dev/null. A relative path counts from `directory`. The files are opened as the job's user.
+    #: None is /dev/null. A relative path refers to `directory`. The files are opened as the job's user.
     stdin: Path | None = None
     stdout: Path | None = None
-    #: The same path as `stdout` makes one stream of both.
+    #: The same path as `stdout` makes both one stream.
     stderr: Path | None = None
-    #: Streams that a user is connected to; the three files do not count then.
+    #: Streams to which a user is connected; the three files are then ignored.
     relay: RelayOrder | None = None
-    #: Add to output and error instead of emptying them first: a job started again after it saved its state.
+    #: Append to output and error instead of truncating them first: a job restarted from a checkpoint.
     append: bool = False
-    #: The account that the job runs as; None for the account of the node. Only root can choose.
+    #: The account as which the job runs; None for the node's account. Only root can choose.
     account: Account | None = None
     umask: int | None = 0o022
-    #: Name in `LIMITS` to (soft, hard), in the units of setrlimit(2); what only root may raise stays where it is.
+    #: Name in `LIMITS` to (soft, hard), in the units of setrlimit(2); limits that only root may raise stay unchanged.
     limits: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     #: Added to the niceness of the node; 19 at most.
     niceness: int = 0
-    #: Processors to stay on; None for all.
+    #: Processors to use; None for all.
     processors: tuple[int, ...] | None = None
-    #: Added to what the kernel chooses its victim by when memory runs out, so that jobs go before the owner's programs.
+    #: Added to the score by which the kernel selects processes when memory runs out, so that jobs go before the owner's
+    #: programs.
     oom_score: int | None = 800
-    #: What the main process leaves behind is waited for, not killed.
+    #: Processes that the main process leaves behind are waited for, not killed.
     await_family: bool = False
-    #: How much memory its processes may use together, where this machine can limit that; None for no limit.
+    #: How much memory its processes may use together, if this machine can limit that; None for no limit.
     memory: MemoryLimit | None = None
+
+    #: What of the machine the job does not see; None where it sees all.
+    isolation: Isolation | None = None
 
     def packed(
         self, number: int, group: Path | None, home: Path | None, memory: dict[str, object] | None, *, alone: bool
     ) -> dict[str, object]:
-        """The order as the nursery reads it (`shepherd.launch`). Raises KeyError for unknown limits."""
+        """The order in the form for the nursery (`shepherd.launch`). Raises KeyError for unknown limits."""
         environment = {os.fsencode(name): os.fsencode(value) for name, value in self.environment.items()}
         environment[MARK] = mark_of(self.record, self.key)
         account = self.account
@@ -140,6 +145,7 @@ class SpawnOrder:
             "home": None if home is None else os.fsencode(home),
             "memory": memory,
             "alone": alone,
+            "isolation": None if self.isolation is None else self.isolation.packed(),
             "await_family": self.await_family,
         }
 
@@ -153,25 +159,25 @@ class NotStarted:
     """A job whose program does not run, and why."""
 
     key: str
-    #: What could not be done: a word of `roost.runtime.processes.shepherd.launch.STAGES`, "record" or "shepherd".
+    #: The failed stage: a word of `roost.runtime.processes.shepherd.launch.STAGES`, "record" or "shepherd".
     stage: str
     errno: int
-    #: What it could not be done to, mostly a path.
+    #: The object of the failure, usually a path.
     detail: str
 
     @property
     def code(self) -> StarterHold:
-        """The number of the hold that it leads to."""
+        """The hold code."""
         return _HOLDS.get(self.stage, StarterHold.FAILED_TO_CREATE_PROCESS)
 
     @property
     def is_machines_fault(self) -> bool:
         """Whether no other job could have been started either."""
-        return self.stage in ("record", "shepherd", "memory")
+        return self.stage in ("record", "shepherd", "memory", "isolation")
 
     @property
     def text(self) -> str:
-        """In words, with what can be done."""
+        """The failure in words, with the remedy."""
         what = _WORDS.get(self.stage, f"The job could not be started ({self.stage})")
         why = os.strerror(self.errno) if self.errno else "unknown error"
         remedy = self._remedy()
@@ -188,13 +194,13 @@ class NotStarted:
             if interpreter:
                 return f"its first line asks for {interpreter}, which this machine does not have"
             if Path(self.detail).exists():
-                return "the file is there: its loader or a library is missing on this machine"
+                return "the file exists, but its loader or a library is missing on this machine"
             return "check 'executable', and whether it is transferred"
         return _REMEDIES.get(("program", self.errno), "")
 
 
 def _interpreter(program: str) -> str:
-    """What the first line of a script names; empty if it names nothing."""
+    """The interpreter in the first line of a script; empty if it names none."""
     try:
         with Path(program).open("rb") as file:
             line = file.readline(256)
@@ -212,8 +218,9 @@ _HOLDS: Final[Mapping[str, StarterHold]] = {
 
 _WORDS: Final[Mapping[str, str]] = {
     "session": "The job's process could not be prepared:",
-    "streams": "The streams of the job could not be made:",
-    "limits": "The limits of the job's process could not be set:",
+    "isolation": "The job could not be isolated from the machine:",
+    "streams": "The job's standard streams could not be set up:",
+    "limits": "The resource limits of the job could not be set:",
     "account": "The job could not run as its user:",
     "directory": "The job's working directory cannot be entered:",
     "input": "The job's standard input cannot be opened:",
@@ -221,7 +228,7 @@ _WORDS: Final[Mapping[str, str]] = {
     "error": "The job's standard error cannot be opened:",
     "program": "The job's program cannot be executed:",
     "record": "The start of the job could not be recorded:",
-    "shepherd": "The machine has no room for another process:",
+    "shepherd": "The machine cannot create another process:",
     "memory": "The memory of the job cannot be limited:",
 }
 
@@ -235,37 +242,37 @@ _REMEDIES: Final[Mapping[tuple[str | None, int], str]] = {
     ("directory", errno.ENOENT): "check 'initialdir', or let files be transferred",
     ("input", errno.ENOENT): "check 'input', and whether it is transferred",
     (None, errno.EACCES): "the job's user is not allowed to",
-    (None, errno.ENOSPC): "there is no room on the disk",
-    (None, errno.EDQUOT): "the user's share of the disk is used up",
+    (None, errno.ENOSPC): "the disk is full",
+    (None, errno.EDQUOT): "the user's disk quota is exhausted",
 }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessEnd:
-    """How a run ended. Of code and signal one is set, or neither where the end was not seen."""
+    """How a run ended. Either code or signal is set, or neither if the end was not observed."""
 
     key: str
     exit_code: int | None = None
     signal: int | None = None
     core_dumped: bool = False
-    #: Epoch s; None where it is not known.
+    #: Epoch s; None if unknown.
     started_at: float | None = None
     ended_at: float | None = None
-    #: CPU of all processes of the job, s, as far as they were waited for or counted by a control group.
+    #: CPU time of all processes of the job, s, as far as they were waited for or counted by a control group.
     user_cpu_s: float = 0.0
     system_cpu_s: float = 0.0
-    #: What they read and wrote through system calls, as far as they were waited for, bytes.
+    #: Their reads and writes through system calls, as far as they were waited for, bytes.
     io_bytes: int = 0
     #: Largest resident size of one process, KiB.
     max_resident_kib: int = 0
-    #: Processes that could not be got rid of.
+    #: Processes that could not be killed.
     left: int = 0
-    #: The limit of memory at which the kernel killed it, and its largest use, bytes; None where it did not.
+    #: The memory limit at which the kernel killed it, and its peak usage, bytes; None if it did not.
     out_of_memory: tuple[int, int] | None = None
-    #: Of the main process and those that it waited for, by the names of getrusage(2); empty where it is not known.
+    #: Usage of the main process and those that it waited for, by the field names of getrusage(2); empty if unknown.
     resources: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def is_seen(self) -> bool:
-        """Whether a shepherd saw it."""
+        """Whether a shepherd observed it."""
         return self.exit_code is not None or self.signal is not None

@@ -1,1 +1,1 @@
-"""The daemon of a job queue, and what it does for its core: database, spool, users' logs, answers to commands."""
+"""The daemon of a job queue, and its core's effects: database, spool, users' logs, answers to commands."""

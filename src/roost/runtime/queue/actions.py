@@ -1,11 +1,11 @@
-"""Actions of users upon jobs of a queue, in steps that leave room for everything else.
+"""Users' actions on jobs of a queue, in steps between which other requests are served.
 
-An action upon a million jobs is a sequence of steps of the queue's core. Each is on disk before the next one begins,
-so neither memory nor the database's log of changes grows with the number of jobs, and what the asker hears was done is
-done whatever dies. The size of a step follows the time that it takes. The asker hears now and then how far it is.
+An action on a million jobs is a sequence of steps of the queue's core. Each is committed before the next one begins, so
+neither memory nor the database's log of changes grows with the number of jobs, and whatever the requester is told was
+done stays done. The size of a step adapts to the time that it takes. The requester gets progress reports.
 
-An action whose queue is killed stays where it is: each job was acted upon wholly or not at all. The asker hears that no
-answer came and how many jobs were done by then, and says it again for the others.
+An action whose queue is killed stays incomplete: each job was changed completely or not at all. The requester learns
+that there was no answer and how many jobs were done by then, and repeats the action for the others.
 """
 
 from __future__ import annotations
@@ -31,28 +31,28 @@ if TYPE_CHECKING:
     from roost.runtime.queue.user_logs import UserLogs
     from roost.schedd.queue import Queue
 
-#: Jobs of the first step of an action, and at most of any.
+#: Number of jobs in the first step of an action, and maximum of any.
 JOBS_FIRST: Final = 200
 JOBS_MAX: Final = 5000
-#: How long a step may hold up others, s of processor time.
+#: How long a step may block others, s of processor time.
 STEP_S: Final = 0.01
-#: How long an action waits for the event logs of its jobs before it goes on, s.
+#: How long an action waits for the event logs of its jobs before it continues, s.
 LOGS_BEHIND_S: Final = 30.0
 
 
 class Selection:
-    """The jobs that an action is about, in the order in which their clusters were named."""
+    """The jobs of an action, in the order in which their clusters were named."""
 
     def __init__(self) -> None:
         self._clusters: dict[int, Ranges] = {}
 
     def add(self, job: JobId) -> None:
-        """One more job; a job counts once."""
+        """Add a job; each job counts once."""
         self._clusters.setdefault(job.cluster, Ranges()).add(job.proc)
 
     @property
     def clusters(self) -> tuple[int, ...]:
-        """The clusters that they are of."""
+        """The clusters of the jobs."""
         return tuple(self._clusters)
 
     def __len__(self) -> int:
@@ -63,10 +63,10 @@ class Selection:
 
 
 class Tally:
-    """What became of the parts of one command.
+    """The results of the parts of one command.
 
-    That a job is not in the queue any more is told of those that were `named` one by one: a cluster, or all jobs, means
-    those that are in it.
+    Only jobs that were `named` individually are reported as no longer in the queue: a cluster, or all jobs, means those
+    that are in it.
     """
 
     def __init__(self, named: Collection[str] = ()) -> None:
@@ -75,7 +75,7 @@ class Tally:
         self._refused: dict[str, str] = {}
 
     def add(self, data: dict[str, Any]) -> None:
-        """A part is done."""
+        """Add the result of a part."""
         self._counts.update(data["counts"])
         for job, why in data["refused"].items():
             if why == ABSENT and job not in self._named:
@@ -91,28 +91,35 @@ class Tally:
 
 
 class ActionsDaemon(Protocol):
-    """What actions need of the queue's daemon."""
+    """The interface of the queue's daemon for actions."""
 
     bus: Bus
     queue: Queue
     logs: UserLogs
 
     def feed(self, event: ev.Event) -> None:
-        """Have the core take an event."""
+        """Pass an event to the core."""
 
 
 class QueueActions:
-    """The actions that are under way in one queue."""
+    """The actions in progress in one queue."""
 
     def __init__(self, daemon: ActionsDaemon) -> None:
         self._daemon = daemon
         self._numbers = itertools.count(1)
-        #: Steps whose answer of the core is not on disk yet.
+        #: Steps whose answer from the core is not committed yet.
         self._steps: dict[str, asyncio.Future[Answer]] = {}
 
     async def act(self, event: ev.Acted, jobs: Selection, named: Collection[str], reply: str) -> Answer:
-        """Do to `jobs` what `event` says, which names none, and answer; signs of life go to `reply`."""
+        """Apply `event`, which names no jobs, to `jobs`, and answer; heartbeats go to `reply`.
+
+        The factories of clusters come first: what stops them must keep them from making jobs in place of those that go.
+        What is edited comes to them last, for the logs tell what the jobs have had before.
+        """
         tally, left, total = Tally(named), iter(jobs), len(jobs)
+        factories, event = replace(event, jobs=()), replace(event, factories=())
+        if factories.factories and event.action is not ev.Action.EDIT:
+            await self._step(factories, tally)
         size, done, shown_at = JOBS_FIRST, 0, time.monotonic()
         while part := tuple(itertools.islice(left, size)):
             took_s = await self._step(replace(event, jobs=part), tally)
@@ -122,10 +129,12 @@ class QueueActions:
                 shown_at = time.monotonic()
                 await self._daemon.bus.answer(reply, Answer(more=True, data={"done": done, "of": total}))
             await self._logs_written(part)
+        if factories.factories and event.action is ev.Action.EDIT:
+            await self._step(factories, tally)
         return tally.answer
 
     async def _step(self, event: ev.Acted, tally: Tally) -> float:
-        """Act upon some jobs, and wait until that is on disk; the processor time that it took, s."""
+        """Apply the action to some jobs, and wait until that is committed; return the processor time used, s."""
         key = f"act {next(self._numbers)}"
         answered = self._steps[key] = asyncio.get_running_loop().create_future()
         began = time.thread_time()
@@ -146,7 +155,7 @@ class QueueActions:
             await asyncio.sleep(0.05)
 
     def answered(self, key: str, answer: Answer) -> bool:
-        """Take an answer of the core that is on disk; False if it is not to a step of an action."""
+        """Take an answer of the core that is committed; False if it does not belong to a step of an action."""
         step = self._steps.pop(key, None)
         if step is None:
             return False

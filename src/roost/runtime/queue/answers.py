@@ -1,6 +1,6 @@
-"""Answers of a queue to commands: submit, query, act, history.
+"""Answers of a queue to requests: submit, query, act, history.
 
-The bus says which user asks: by the last token of the subject, which its permissions restrict to the user's own name.
+The bus identifies the user: by the last token of the subject, which its permissions restrict to the user's own name.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ import msgspec
 
 from roost.classad import ClassAd
 from roost.model.cell_requests import HELD
-from roost.model.job_standing import Claim, Full, LocalPolicy, Pause, Standing
+from roost.model.job_standing import ClaimStanding, Full, JobStanding, LocalPolicy, Pause
 from roost.runtime.bus.answer_pieces import ROWS_PER_ANSWER
 from roost.runtime.bus.budget import Budget
-from roost.runtime.bus.job_rows import Rows, cluster_row, counts_of, projected
+from roost.runtime.bus.job_rows import Rows, cluster_row, counts_of, factory_ad, projected
 from roost.runtime.bus.permission import refusal
 from roost.runtime.bus.request_answers import LATER, BadRequest, Later, NotFound, RequestAnswers, expression
 from roost.runtime.files.deputies import with_hands
@@ -30,6 +30,7 @@ from roost.runtime.queue.past_jobs import PastJobs, shown_as
 from roost.schedd import events as ev
 from roost.schedd.identifiers import JobId
 from roost.schedd.jobs.book import Cluster
+from roost.schedd.jobs.factories import FactoryPause
 from roost.schedd.runs.local import SCHEDULER, is_local
 from roost.schedd.status import JobStatus
 from roost.schedd.submit import ClusterPlan
@@ -44,25 +45,27 @@ if TYPE_CHECKING:
     from roost.runtime.bus.lanes import Lanes
     from roost.runtime.files.deputies import Deputies
     from roost.runtime.queue.database_watch import DatabaseWatch
+    from roost.runtime.queue.figures import Figures
     from roost.runtime.queue.staging import Staging
     from roost.runtime.role import RoleContext
 
-#: Jobs whose rows are made, or which are looked at, between two looks at the clock.
+#: Number of jobs that are examined, or whose rows are made, between two checks of the clock.
 _TURN: Final = 50
 
 
-class AnswersDaemon(ActionsDaemon, CellAnswersDaemon, Protocol):
-    """What answers need of the queue's daemon, beside what actions and answers about the cell do."""
+class QueueAnswersDaemon(ActionsDaemon, CellAnswersDaemon, Protocol):
+    """The interface of the queue's daemon for answers, besides those of actions and of answers about the cell."""
 
     context: RoleContext
     lists: Access
     lanes: Lanes
     watch: DatabaseWatch
     staging: Staging
+    figures: Figures
     deputies: Deputies
     request_time_max_s: float
     unit_suffixes: bool
-    #: Key of a request in the core to the subject to answer on.
+    #: Key of a request in the core to the subject of the answer.
     replies: dict[str, str]
 
 
@@ -71,7 +74,7 @@ class QueueAnswers(RequestAnswers):
 
     of = Daemon.QUEUE
 
-    def __init__(self, daemon: AnswersDaemon) -> None:
+    def __init__(self, daemon: QueueAnswersDaemon) -> None:
         super().__init__(daemon.bus)
         self._daemon = daemon
         self._numbers = itertools.count(1)
@@ -83,7 +86,7 @@ class QueueAnswers(RequestAnswers):
         """Why a request is not answered; None if it is."""
         refused = refusal(verb, sender, self._daemon.settings.superusers, self._daemon.lists)
         if refused is None and not verb.question:
-            # What is refused before it is done need not be undone.
+            # A request that is refused before it is carried out does not need to be undone.
             self._daemon.watch.look()
             return self._daemon.watch.refusal()
         return refused
@@ -114,7 +117,7 @@ class QueueAnswers(RequestAnswers):
             case queue.Summary():
                 return await self._summary()
             case queue.UnderWay(reply=asked):
-                # Of a submission the answer waits for the disk.
+                # The answer to a submission waits for the commit.
                 return self._daemon.lanes.has(asked) or asked in self._daemon.replies.values()
             case queue.Autocluster():
                 return self._autocluster(request)
@@ -132,6 +135,8 @@ class QueueAnswers(RequestAnswers):
                 return self.cell.reservations.rows()
             case cell.ReservationLog():
                 return await self.cell.reservations.log(request)
+            case cell.ReportLoads():
+                return await self.cell.report_loads(request)
             case cell.KeepReservation():
                 return await self.cell.keep_reservation(request)
             case cell.DeleteReservations():
@@ -148,10 +153,10 @@ class QueueAnswers(RequestAnswers):
                 return await self.cell.edit(request, sender)
             case cell.ChangeCell():
                 return await self.cell.change(request, sender)
-        raise AssertionError(f"the queue has no answer to a request of the table: {request}")
+        raise AssertionError(f"the queue has no handler for the request {request}")
 
     def _budget(self, what: str, reply: str) -> Budget:
-        """What a request may cost, with signs of life for the one who asks."""
+        """The budget of a request, with heartbeats for the requester."""
 
         async def alive() -> None:
             await self._daemon.bus.answer(reply, Answer(more=True))
@@ -159,7 +164,7 @@ class QueueAnswers(RequestAnswers):
         return Budget(what, self._daemon.request_time_max_s, alive)
 
     async def _part(self, reply: str, rows: list[Any]) -> None:
-        """Send the rows that there are so far once they fill an answer, so that they need no memory."""
+        """Send the rows so far once they fill an answer, so that they use no memory."""
         if len(rows) < ROWS_PER_ANSWER:
             return
         await self._daemon.kept()
@@ -181,7 +186,7 @@ class QueueAnswers(RequestAnswers):
         except PlanError as error:
             raise BadRequest(f"submit.clusters: {error}") from None
         if not sum(each.count for each in clusters):
-            raise BadRequest("nothing is submitted")
+            raise BadRequest("nothing was submitted")
         verified = await self.cell.verified(clusters, sender)
         if isinstance(verified, Answer):
             return verified
@@ -238,6 +243,7 @@ class QueueAnswers(RequestAnswers):
             reason=asked.reason,
             attributes=attributes,
             request=request_id,
+            factories=tuple([cluster.number async for cluster in self._factories(asked, budget) if cluster.left]),
         )
         answer = await self.actions.act(acted, jobs, asked.jobs, reply)
         return msgspec.structs.replace(answer, text=budget.warning)
@@ -245,7 +251,7 @@ class QueueAnswers(RequestAnswers):
     # -- choosing jobs -------------------------------------------------------------------------------
 
     async def _chosen(self, asked: queue.Act | queue.Query | queue.Overview, budget: Budget) -> AsyncIterator[JobId]:
-        """The jobs that names, owners and a constraint choose; all of them where none is given. Raises OverBudget."""
+        """The jobs selected by names, owners and a constraint; all jobs if none is given. Raises OverBudget."""
         book = self._daemon.queue.book
         constraint, owners = expression(asked.constraint, "the constraint"), frozenset(asked.owners)
         for cluster, procs in list(_named(asked.jobs, book.clusters)):
@@ -255,7 +261,7 @@ class QueueAnswers(RequestAnswers):
                 if (constraint is not None or looked % _TURN == 0) and budget.due:
                     await budget.pause()
                 if cluster.status(proc) is JobStatus.GONE:
-                    # A name that is gone is still asked for: the answer says so.
+                    # A name that is gone is still looked up: the answer says so.
                     if isinstance(procs, list) and constraint is None:
                         yield JobId(cluster.number, proc)
                     continue
@@ -268,10 +274,37 @@ class QueueAnswers(RequestAnswers):
                 if "." in name and JobId.read(name).cluster not in book.clusters:
                     yield JobId.read(name)
 
+    async def _factories(self, asked: queue.Act | queue.Query, budget: Budget) -> AsyncIterator[Cluster]:
+        """Clusters whose jobs enter the queue a few at a time that are chosen as a whole. Raises OverBudget.
+
+        A constraint is about their own ad, which says nothing that differs from job to job.
+        """
+        constraint, owners = expression(asked.constraint, "the constraint"), frozenset(asked.owners)
+        for cluster, procs in list(_named(asked.jobs, self._daemon.queue.book.clusters)):
+            if cluster.factory is None or isinstance(procs, list) or (owners and cluster.owner not in owners):
+                continue
+            if budget.due:
+                await budget.pause()
+            if constraint is None or budget.fits(
+                factory_ad(cluster), constraint, author=cluster.owner, name=(cluster.number, -1)
+            ):
+                yield cluster
+
     # -- questions -----------------------------------------------------------------------------------
 
+    async def _factory_rows(self, asked: queue.Query, budget: Budget) -> list[AdData]:
+        """The ads of these clusters."""
+        rows: list[AdData] = []
+        async for cluster in self._factories(asked, budget):
+            ad = factory_ad(cluster)
+            names, texts = list(asked.projection), frozenset(asked.texts)
+            rows.append(projected(ad, names, raw=asked.raw, texts=texts) if names else ad_data(ad))
+        return rows[: asked.limit or None]
+
     async def _query(self, asked: queue.Query, reply: str, budget: Budget) -> Answer:
-        if asked.projection and not (asked.limit or asked.raw or asked.texts) and asked.constraint is None:
+        if asked.factories:
+            rows = await self._factory_rows(asked, budget)
+        elif asked.projection and not (asked.limit or asked.raw or asked.texts) and asked.constraint is None:
             rows = await self._plain_rows(asked, budget, reply)
         else:
             row, rows, found = self._row_of(asked), [], 0
@@ -289,7 +322,7 @@ class QueueAnswers(RequestAnswers):
         return Answer(data=rows, text=budget.warning)
 
     def _row_of(self, asked: queue.Query) -> Callable[[Cluster, int], AdData]:
-        """What makes the row of a job."""
+        """The function that makes the row of a job."""
         makers: dict[int, Rows] = {}
         projection, texts = list(asked.projection), frozenset(asked.texts)
 
@@ -306,7 +339,7 @@ class QueueAnswers(RequestAnswers):
         return row
 
     async def _plain_rows(self, asked: queue.Query, budget: Budget, reply: str) -> list[AdData]:
-        """Some attributes of all jobs that are named, without a look at each whole ad."""
+        """Some attributes of all named jobs, without reading each whole ad."""
         rows: list[AdData] = []
         for cluster, procs in list(_named(asked.jobs, self._daemon.queue.book.clusters)):
             if asked.owners and cluster.owner not in asked.owners:
@@ -324,7 +357,7 @@ class QueueAnswers(RequestAnswers):
         return rows
 
     async def _overview(self, asked: queue.Overview, reply: str) -> Answer:
-        """The jobs where there are at most `rows_max`, else a row for each of their clusters."""
+        """The jobs if there are at most `rows_max`, otherwise a row for each of their clusters."""
         book, budget = self._daemon.queue.book, self._budget("the query", reply)
         found: dict[int, dict[int, int]] = {}
         if asked.constraint is None and not any("." in name for name in asked.jobs):
@@ -352,12 +385,13 @@ class QueueAnswers(RequestAnswers):
             jobs=of.counts(),
             claims=len(of.claim_table.claims),
             rejections={str(number): text for number, text in of.rejections.items()},
+            figures=self._daemon.figures.data(),
         )
         await self._daemon.kept()
         return totals
 
-    def _autocluster(self, asked: queue.Autocluster) -> Standing:
-        """The jobs that the matchmaker treats as one with a job."""
+    def _autocluster(self, asked: queue.Autocluster) -> JobStanding:
+        """The jobs that the negotiator treats as equal to a job."""
         of, job = self._daemon.queue, JobId.read(asked.job)
         cluster = of.book.clusters.get(job.cluster)
         if cluster is None or cluster.status(job.proc) is JobStatus.GONE:
@@ -368,7 +402,7 @@ class QueueAnswers(RequestAnswers):
         now = self._daemon.clock.now()
         pause = of.claim_table.pauses.of(job.cluster, now)
         full = of.claim_table.full_by(now) if claim is None and not is_local(cluster.ad) else None
-        return Standing(
+        return JobStanding(
             autocluster=number,
             rejection=of.rejections.get(number, ""),
             schedd=self._daemon.context.name,
@@ -378,7 +412,9 @@ class QueueAnswers(RequestAnswers):
             waits_for=cluster.waits_for(of.book.clusters),
             local=self._local_policy(cluster.ad) if claim is None and is_local(cluster.ad) else None,
             full=None if full is None else Full(knob=full[0], most=full[1]),
-            claim=None if claim is None else Claim(slot=claim.slot, stage=str(claim.stage), heard_at=claim.heard_at),
+            claim=None
+            if claim is None
+            else ClaimStanding(slot=claim.slot, stage=str(claim.stage), heard_at=claim.heard_at),
         )
 
     def _local_policy(self, ad: ClassAd) -> LocalPolicy:
@@ -421,7 +457,7 @@ class QueueAnswers(RequestAnswers):
         return Answer(data=rows, text=budget.warning)
 
     async def _output(self, asked: queue.ReadOutput, sender: str) -> FilePiece | Answer:
-        """A piece of what a job printed in its last run."""
+        """A piece of a job's output in its last run."""
         ad = await self._ad_of(JobId.read(asked.job))
         owner = str(ad.cell("owner"))
         if sender != owner and sender not in self._daemon.settings.superusers:
@@ -437,13 +473,15 @@ class QueueAnswers(RequestAnswers):
             raise NotFound(f"{problem.filename}: {problem.strerror}") from None
 
     async def _ad_of(self, job: JobId) -> ClassAd:
-        """The ad of a job that is in the queue, or was. Raises NotFound."""
+        """The ad of a job that is or was in the queue. Raises NotFound."""
         cluster, store = self._daemon.queue.book.clusters.get(job.cluster), self._daemon.store
         if cluster is not None and cluster.status(job.proc) is not JobStatus.GONE:
             return cluster.ad_of(job.proc)
         past = await self.past.beside(lambda: next(store.history(limit=1, cluster=job.cluster, proc=job.proc), None))
+        if past is None and cluster is not None and cluster.made <= job.proc < cluster.count:
+            raise NotFound(f"job {job} has not entered the queue yet: {_factory_limits(cluster)}")
         if past is None:
-            raise NotFound(f"there is no job {job}, and there was none")
+            raise NotFound(f"there is no job {job} in the queue or in the history")
         return past
 
 
@@ -459,7 +497,17 @@ def _named(names: Sequence[str], clusters: dict[int, Cluster]) -> Iterator[tuple
             yield found, range(found.count) if proc is None else [proc]
 
 
+def _factory_limits(cluster: Cluster) -> str:
+    """What keeps further jobs of a cluster out of the queue, in words."""
+    factory = cluster.factory
+    if factory is None or factory.pause is not FactoryPause.NONE:
+        return f"cluster {cluster.number} is on hold or removed"
+    limits = {"max_materialize": factory.present_max, "max_idle": factory.idle_max}
+    said = ", ".join(f"{name} = {limit}" for name, limit in limits.items() if limit is not None)
+    return f"{cluster.made} of the {cluster.count} jobs of cluster {cluster.number} have ({said})"
+
+
 def _numbers(name: str) -> tuple[int, int | None]:
-    """Cluster and job of ``12.0``, or ``12``."""
+    """Numbers of cluster and job in ``12.0``, or ``12``."""
     cluster, dot, proc = name.partition(".")
     return int(cluster), int(proc) if dot else None

@@ -1,7 +1,7 @@
-"""What a running job asks its queue for over chirp: files of its user, attributes of its ad, lines of its event log.
+"""Chirp requests of running jobs: files of their user, attributes of their ad, lines of their event log.
 
-A job does so that says `want_io_proxy = true`. Its machine hands the requests on (`runtime.node.runs.chirp`); names
-that are relative begin in the job's initial directory, and the files are touched with the user's identity.
+They come from jobs with `want_io_proxy = true`, forwarded by their machine (`runtime.node.runs.chirp`). Relative names
+refer to the job's initial directory, and files are accessed as the user.
 """
 
 from __future__ import annotations
@@ -29,31 +29,31 @@ if TYPE_CHECKING:
     from roost.schedd.jobs.book import Job
     from roost.schedd.queue import Queue
 
-#: How many of the first arguments of a request are names of files, where it is not one.
+#: How many of the first arguments of a request are file names, if not one.
 _NAMES: Final = {"rename": 2, "link": 2}
 _SECOND: Final = {"symlink"}
-#: What a job may do to files.
-DEEDS: Final = frozenset(
+#: File operations available to jobs.
+FILE_OPERATIONS: Final = frozenset(
     (
         "open", "read", "write", "stat", "lstat", "statfs", "getdir", "readlink", "access", "rmall", "utime", "rename",
         "unlink", "rmdir", "mkdir", "link", "symlink", "chmod", "chown", "lchown", "truncate",
     )
 )  # fmt: skip
-#: Characters of a line in an event log.
+#: Maximum length of a line in an event log, characters.
 LINE_MAX: Final = 4096
-#: Error numbers of requests that are not about files: not permitted, invalid, not known.
+#: Error numbers of requests that are not about files: not permitted, invalid, unknown.
 _EPERM, _EINVAL, _ESRCH = 1, 22, 3
 
 
 class ChirpDaemon(Protocol):
-    """What this needs of the queue's daemon."""
+    """The interface of the queue's daemon for chirp."""
 
     queue: Queue
     deputies: Deputies
     answers: QueueAnswers
 
     def feed(self, event: ev.Event) -> None:
-        """Have the core take an event."""
+        """Pass an event to the core."""
 
 
 async def chirped(daemon: ChirpDaemon, message: Chirp, node: str) -> Chirped:
@@ -62,12 +62,12 @@ async def chirped(daemon: ChirpDaemon, message: Chirp, node: str) -> Chirped:
     if job is None:
         return Chirped(errno=_ESRCH, text="the run is no longer known")
     try:
-        deed, *arguments = json.loads(message.asked)
+        operation, *arguments = json.loads(message.asked)
     except ValueError:
         return Chirped(errno=_EINVAL, text="the request is not a list in JSON")
-    if deed in DEEDS:
-        return await _file_call(daemon, job, deed, arguments, message.data)
-    match deed, arguments:
+    if operation in FILE_OPERATIONS:
+        return await _file_call(daemon, job, operation, arguments, message.data)
+    match operation, arguments:
         case "get_job_attr", [str(name)]:
             return Chirped(data=_attribute(job, name).encode("utf-8", "surrogateescape"))
         case "set_job_attr", [str(name), str(text)]:
@@ -76,23 +76,23 @@ async def chirped(daemon: ChirpDaemon, message: Chirp, node: str) -> Chirped:
             line = " ".join(text.splitlines())[:LINE_MAX]
             daemon.feed(ev.JobSaid(job=job.id, run=message.run, text=line))
             return Chirped()
-    return Chirped(errno=_EINVAL, text=f"{deed!r} is not a request")
+    return Chirped(errno=_EINVAL, text=f"{operation!r} is not a request")
 
 
-async def _file_call(daemon: ChirpDaemon, job: Job, deed: str, arguments: list[Any], data: bytes) -> Chirped:
-    names = (1,) if deed in _SECOND else range(_NAMES.get(deed, 1))
+async def _file_call(daemon: ChirpDaemon, job: Job, operation: str, arguments: list[Any], data: bytes) -> Chirped:
+    names = (1,) if operation in _SECOND else range(_NAMES.get(operation, 1))
     iwd = initial_directory(job.ad)
     try:
         placed = [str(iwd / each) if at in names else each for at, each in enumerate(arguments)]
         hands = await asyncio.to_thread(daemon.deputies.hands_of, job.owner)
-        value, read, numbers = await with_hands(hands, hands.called, deed, placed, data)
+        value, read, numbers = await with_hands(hands, hands.called, operation, placed, data)
     except OSError as problem:
         return Chirped(errno=problem.errno or _EINVAL, text=problem.strerror or str(problem))
     except (TypeError, ValueError, NoSuchAccount) as problem:
         return Chirped(errno=_EINVAL, text=str(problem))
     found = base64.b64decode(read)
-    if deed in ("getdir", "readlink"):
-        found = b"".join(os.fsencode(each) + (b"\n" if deed == "getdir" else b"") for each in numbers)
+    if operation in ("getdir", "readlink"):
+        found = b"".join(os.fsencode(each) + (b"\n" if operation == "getdir" else b"") for each in numbers)
         numbers = []
     return Chirped(value=value, data=found, numbers=numbers)
 

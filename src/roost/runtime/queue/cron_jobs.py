@@ -1,6 +1,6 @@
-"""The programs of SCHEDD_CRON_JOBLIST, which the queue's daemon runs beside its work, and what its ad gets from them.
+"""The programs of SCHEDD_CRON_JOBLIST, which the queue's daemon runs, and the attributes that they add to its ad.
 
-They have a nursery and a directory of their own, made when the first program is configured.
+They have a separate nursery and directory, created when the first program is configured.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from roost.wire.ads import ad_data
 
 _log = logging.getLogger("roost.schedd")
 
-#: How long a program may take to be gone at the daemon's end, s.
+#: How long a program may take to exit at the daemon's end, s.
 _END_S: Final = 10.0
 
 
@@ -43,7 +43,7 @@ class QueueCron:
         self._clock = clock
         self._plan = plan
         self._changed = changed
-        #: The queue's ad, which conditions are about; set when it is told.
+        #: The queue's ad, for which conditions are evaluated; set when it is published.
         self.ad: dict[str, Any] = {}
         self._nursery: Nursery | None = None
         self._programs: CronPrograms | None = None
@@ -58,7 +58,7 @@ class QueueCron:
         try:
             self._nursery = await Nursery.start(self._home.run / "schedd-nursery")
         except NurseryFailed as error:
-            _log.error("no program of SCHEDD_CRON_JOBLIST can run: %s", error)
+            _log.error("the programs of SCHEDD_CRON_JOBLIST cannot run: %s", error)
             return
         await remove_hook_calls(place)
         nursery = self._nursery
@@ -76,7 +76,7 @@ class QueueCron:
         self._programs.begin()
 
     async def reconfigure(self, plan: CronPlan) -> None:
-        """Run other programs from now on."""
+        """Use other programs from now on."""
         self._plan = plan
         if self._programs is None:
             await self.begin()
@@ -90,7 +90,7 @@ class QueueCron:
             await self._nursery.close()
 
     def attributes(self) -> dict[str, Any]:
-        """What the programs have printed."""
+        """The output of the programs."""
         found: dict[str, Any] = {}
         for each in () if self._programs is None else self._programs.ads:
             found |= ad_data(each.attributes)

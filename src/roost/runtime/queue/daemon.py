@@ -1,11 +1,11 @@
-"""The queue's daemon: the queue's core between the bus and the database.
+"""The queue's daemon: the queue's core, connected to the bus and the database.
 
-Everything that comes in becomes an event of the core. A thread commits the changes of steps in groups while the next
-steps are taken; the daemon carries out their orders when their group is on disk. So a queue tells others only what it
+All input becomes events of the core. A thread commits the changes of steps in groups while the next steps are taken;
+the daemon carries out the effects of steps when their group is committed. A queue therefore tells others only what it
 will still know after a crash.
 
-Pieces of users' event logs are part of the commit, and are written to their files after it; what was committed and not
-written is written at the next start.
+Pieces of users' event logs are part of the commit, and are written to their files after it; pieces that were committed
+and not written are written at the next start.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from roost.config.in_force import configuration_record
 from roost.model.audit import AuditKind, AuditRecord, Effect
 from roost.model.causes import CauseIds, causes_of
 from roost.model.queue_context import QueueContext
+from roost.runtime import backup_lock
 from roost.runtime.audit_sender import AuditSender
 from roost.runtime.background import Background
 from roost.runtime.bus.budget import time_max_of
@@ -45,6 +46,7 @@ from roost.runtime.queue.database_watch import DatabaseWatch
 from roost.runtime.queue.dataflow import is_dataflow, wants_skipping
 from roost.runtime.queue.demands import OFFER_LATER_S, Demands
 from roost.runtime.queue.exported_files import ExportedFiles
+from roost.runtime.queue.figures import Figures
 from roost.runtime.queue.local_runs import LocalRuns
 from roost.runtime.queue.log_files import Appended
 from roost.runtime.queue.messages import check_speaker, events_of, given_by, order_to
@@ -52,7 +54,7 @@ from roost.runtime.queue.spool import Spool
 from roost.runtime.queue.staging import Staging
 from roost.runtime.queue.store import CELL_ERRORS, Committed, LogPiece, Noted, Store
 from roost.runtime.queue.user_logs import UserLogs
-from roost.runtime.role import ConfigurationRefused, Ending, RoleContext, give_up, must_go_on, superusers
+from roost.runtime.role import ConfigurationRefused, DaemonEnding, RoleContext, give_up, must_go_on, superusers
 from roost.schedd import effects as ef
 from roost.schedd import events as ev
 from roost.schedd.changes import AddAudit, Change, PutClaim, PutCluster, PutJob
@@ -71,22 +73,23 @@ from roost.wire.messages import Message
 _log = logging.getLogger("roost.schedd")
 _T = TypeVar("_T")
 
-#: A commit of so many steps or more is followed by another after this time at the earliest, s: what is busy gains more
-#: by a larger group than it loses by waiting.
+#: After a commit of at least that many steps, the next one follows after this time at the earliest, s: a busy queue
+#: gains more from a larger group than it loses by waiting.
 BUSY_STEPS: Final = 3
 COMMIT_GAP_S: Final = 0.01
-#: Time until a commit that failed is tried again; it doubles.
+#: Delay before a failed commit is retried; it doubles.
 FIRST_PAUSE_S: Final = 0.1
-#: How long an answer waits for the disk, s.
+#: How long an answer waits for a commit, s.
 ANSWER_ANYWAY_S: Final = 2.0
-#: How long the end of the daemon waits for the disk, s. What is not on it by then has been reported to no one.
+#: How long the daemon waits for commits when it stops, s. Whatever is not committed by then has not been reported to
+#: anyone.
 SETTLE_S: Final = 20.0
-#: How long an end waits for users' event logs, s. What is not in them then is written at the next start.
+#: How long the daemon waits for users' event logs when it stops, s. The rest is written at the next start.
 LOGS_END_S: Final = 2.0
 
 
 class ScheddDaemon:
-    """A queue at work."""
+    """A running queue."""
 
     def __init__(self, context: RoleContext, config: Config, bus: Bus) -> None:
         self.context = context
@@ -100,9 +103,11 @@ class ScheddDaemon:
         self.settings = self._settings(config)
         self.store = self._open(config)
         self.queue = Queue(self.settings, self.clock.now())
+        self.figures = Figures(self.started_at)
         self.staging = Staging(context.home, self)
         self.logs = UserLogs(self.deputies, self._heard_of_logs)
         self.copies = ExportedFiles(config, context.home, self.store)
+        self.queue.records_epochs = self.copies.records_epochs
         self.answers = QueueAnswers(self)
         self.lanes = Lanes(bus, self.answers.on_ask)
         self.request_time_max_s = time_max_of(config)
@@ -110,14 +115,16 @@ class ScheddDaemon:
         self.cron = QueueCron(context.home, self.clock, queue_cron_plan(config), self._cron_changed)
         self._steps: list[Step] = []
         self._written: list[int] = []
-        #: Decisions on their way to the central manager, and numbers of those that it has.
+        #: Decisions on their way to the central manager, and the numbers of confirmed ones.
         self.audit = AuditSender(self._tell_decisions, role=context.role, now=self.clock.now())
         self._noted: deque[tuple[int, int]] = deque()
         self._told_of: list[int] = []
+        #: Jobs that have left, and whose files have not been removed yet.
+        self._forgotten: deque[ef.ForgetFiles] = deque()
         self._wake = asyncio.Event()
-        #: Whether nothing is being written.
+        #: Set while nothing is being written.
         self._idle = True
-        #: Steps taken, and those of them that are on disk.
+        #: Numbers of steps taken, and of steps committed.
         self._fed = 0
         self._kept = Progress()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="store")
@@ -125,10 +132,10 @@ class ScheddDaemon:
         self._background = Background(_log)
         self.spawn = self._background.spawn
         self._committing: asyncio.Task[None] | None = None
-        #: Whether what is done for all jobs goes on beside: a look at their policies, the first events of their logs.
+        #: Whether work for all jobs continues in the background: evaluating their policies, logging their submission.
         self._goes_on = False
         self.demands = Demands(self)
-        #: reply_to of the core to the subject to answer on.
+        #: reply_to of the core to the subject of the answer.
         self.replies: dict[str, str] = {}
 
     def _settings(self, config: Config) -> QueueSettings:
@@ -159,11 +166,12 @@ class ScheddDaemon:
     # -- life ----------------------------------------------------------------------------------------
 
     async def start(self) -> None:
-        """Read what was kept, and begin."""
+        """Read the stored state, and start."""
         kept = self._restore()
-        with contextlib.suppress(OSError):
-            self.spool.sweep(self.queue)
-            self.staging.sweep()
+        if not backup_lock.is_held(self.context.home.path):
+            with contextlib.suppress(OSError):
+                self.spool.sweep(self.queue)
+                self.staging.sweep()
         name = self.context.name
         await self.bus.listen(f"{self.subjects.prefix}.all.*", self._on_central)
         await self.bus.listen(self.subjects.given(name, "*"), self._on_given)
@@ -175,18 +183,19 @@ class ScheddDaemon:
         must_go_on(self.spawn(self._ticks(), "ticks"))
         must_go_on(self.spawn(self.watch.run(), "watch"))
         must_go_on(self.spawn(self.answers.cell.reservations.run(), "reservations"))
+        must_go_on(self.spawn(self.answers.cell.timed_reports.run(), "timed reports"))
         must_go_on(self.spawn(self.audit.send_all(), "audit"))
         self.demands.begin(claims=bool(kept))
         await self.cron.begin()
 
     def _restore(self) -> tuple[PutClaim, ...]:
-        """Read what was kept; the claims among it."""
+        """Read the stored state; return the claims in it."""
         try:
             kept = self.store.load()
             self.answers.cell.begin(self.store.cell())
             self.queue.claim_table.errors = dict(self.store.state(CELL_ERRORS) or {})
             usage = self.queue.claim_table.usage
-            # The number goes on from any that it had before.
+            # The number continues from any that it had before.
             usage.by_owner, usage.serial = self.store.cell_usage(), int(self.clock.now() * 1000)
             self.copies.begin(kept)
         except StoreError as error:
@@ -205,6 +214,7 @@ class ScheddDaemon:
                 plan,
                 gone=each.gone,
                 told=each.told,
+                factory=each.factory,
             )
         for job in kept.jobs:
             queue.restore_job(PutJob(job=job.job, status=JobStatus(job.status), attributes=job.attributes))
@@ -213,11 +223,11 @@ class ScheddDaemon:
         self.tell(kept.noted)
         self._note_configuration(None)
         self.feed(ev.Started(claims=kept.claims))
-        _log.info("%d clusters, %d claims were kept", len(kept.clusters), len(kept.claims))
+        _log.info("restored %d clusters and %d claims", len(kept.clusters), len(kept.claims))
         return kept.claims
 
     async def reconfigure(self, config: Config) -> None:
-        """Take another configuration."""
+        """Use another configuration."""
         programs = queue_cron_plan(config)
         self.settings = self._settings(config)
         self.queue.claim_table.settings = self.settings
@@ -229,8 +239,8 @@ class ScheddDaemon:
     def _cron_changed(self) -> None:
         self.demands.soon(OFFER_LATER_S)
 
-    async def stop(self, ending: Ending) -> None:
-        """Commit what is left, and go. Jobs go on, or end, with the machines that they run on."""
+    async def stop(self, ending: DaemonEnding) -> None:
+        """Commit what is left, and stop. Jobs continue, or end, with the machines on which they run."""
         self._background.cancel()
         self.lanes.close()
         self.answers.past.close()
@@ -248,31 +258,33 @@ class ScheddDaemon:
         self.store.close()
 
     async def _settled(self) -> None:
-        """Wait until everything that happened is on disk and done; a disk that takes nothing is not waited for."""
+        """Wait until everything so far is committed and carried out; a disk that cannot be written is not waited
+        for.
+        """
         until = time.monotonic() + SETTLE_S
         while (self._steps or not self._idle) and not self.watch.damage and time.monotonic() < until:
             await asyncio.sleep(0.01)
 
     def _came_back(self) -> None:
-        """The bus is there again: what it lost is unknown."""
+        """Handle a reconnect of the bus: what was lost is unknown."""
         self.demands.came_back()
         self.feed(ev.BusCameBack())
 
     # -- steps and commits ---------------------------------------------------------------------------
 
     def feed(self, event: ev.Event) -> None:
-        """Something has happened. What cannot be kept is not taken note of: those who say it say it again."""
+        """Handle an event. Events that cannot be stored are ignored: their senders repeat them."""
         if self.watch.damage:
             return
         try:
             step = self.queue.step(event, self.clock.now())
         except Exception:
-            # What is in memory may be half changed; what is on disk is whole, and the master starts us again.
+            # The state in memory may be half changed; that on disk is consistent, and the master restarts this daemon.
             _log.critical("internal error: %s", type(event).__name__, exc_info=True)
             give_up()
         for effect in step.effects:
             if isinstance(effect, ef.OfferJobs):
-                # Not a promise: a match may arrive while its job is still being written to the disk.
+                # Not guaranteed: a match may arrive while its job is still being written to disk.
                 self.demands.idle(effect)
                 self.local.look()
         for change in step.changes:
@@ -287,10 +299,10 @@ class ScheddDaemon:
             must_go_on(self.spawn(self._go_on()))
 
     async def kept(self) -> None:
-        """Wait until what has happened so far is on disk, so that answers don't tell what may be forgotten, and in
+        """Wait until everything so far is committed, so that answers do not contain what may be forgotten, and is in
         users' event logs.
 
-        Where a disk takes nothing, people still want to see their jobs: that is not waited for long.
+        If the disk cannot be written, people still want to see their jobs, so the wait is short.
         """
         if self.watch.damage:
             return
@@ -299,7 +311,7 @@ class ScheddDaemon:
                 await self._kept.reached(self._fed)
 
     async def on_store(self, work: Callable[..., _T], *arguments: Any) -> _T:
-        """Do something with the database in its thread. Raises StoreError."""
+        """Use the database in its thread. Raises StoreError."""
         return await asyncio.get_running_loop().run_in_executor(self._thread, work, *arguments)
 
     async def _commits(self) -> None:
@@ -337,13 +349,13 @@ class ScheddDaemon:
                     try:
                         await self._perform(effect, step.request)
                     except (WireError, OSError) as error:
-                        _log.error("%s is not done: %s", type(effect).__name__, error)
+                        _log.error("%s was not carried out: %s", type(effect).__name__, error)
             self._idle = not self._steps
 
     async def _commit(
         self, loop: asyncio.AbstractEventLoop, changes: list[tuple[Change, ...]], written: list[int]
     ) -> Committed:
-        """Commit; a full disk or a database that is away is waited for, for nothing may be told before."""
+        """Commit; wait for a full disk or an unavailable database, because nothing may be reported before."""
         pause_s = FIRST_PAUSE_S
         told_of, self._told_of = self._told_of, []
         number, filed, reported = self.queue.book.next_cluster, self.copies.filed, self.copies.reported
@@ -353,19 +365,19 @@ class ScheddDaemon:
                     self._thread, self.store.commit, changes, number, written, told_of, filed, reported
                 )
                 if pause_s > FIRST_PAUSE_S:
-                    _log.warning("the database can be written again: the queue goes on")
+                    _log.warning("the database is writable again; the queue resumes")
                     self.watch.back()
                 return committed
             except Damaged:
                 raise
             except StoreError as error:
-                _log.error("%s; trying again in %.1f s; requests are not answered until then", error, pause_s)
+                _log.error("%s; trying again in %.1f s; no requests are answered until then", error, pause_s)
                 self.watch.away(error)
                 await asyncio.sleep(pause_s)
                 pause_s = min(pause_s * 2, 10.0)
 
     async def _confirm_nothing(self, damage: Damaged, steps: list[Step]) -> None:
-        """Refuse what waits for the disk, which these steps did."""
+        """Refuse requests whose answers wait for the commit of these steps."""
         self.watch.found(damage)
         self.queue.take_back(change for step in steps for change in step.changes)
         self.demands.soon()
@@ -376,7 +388,7 @@ class ScheddDaemon:
         self.replies.clear()
 
     def _heard_of_logs(self, written: Appended) -> None:
-        """Pieces that are written need not be kept; jobs whose log cannot be written are the core's business."""
+        """Note written pieces, which need not be kept; the core handles jobs whose log cannot be written."""
         self._written += written.done
         for each in written.refused:
             self.feed(
@@ -386,7 +398,7 @@ class ScheddDaemon:
             )
 
     def tell(self, noted: tuple[Noted, ...]) -> None:
-        """Tell decisions that are on disk."""
+        """Send decisions that are committed."""
         for each in noted:
             self._noted.append((self.audit.add([each.record]), each.id))
 
@@ -408,13 +420,13 @@ class ScheddDaemon:
 
     def _commits_ended(self, task: asyncio.Task[None]) -> None:
         if not task.cancelled() and not self.watch.damage:
-            _log.critical("internal error: state is no longer saved", exc_info=task.exception())
+            _log.critical("internal error: the queue's state is no longer being saved", exc_info=task.exception())
             give_up()
 
     async def _go_on(self) -> None:
-        """Have what is left over for all jobs done, while others are served."""
+        """Continue background work for all jobs, while other requests are served."""
         while self.queue.goes_on:
-            # What was decided is on disk before more is.
+            # Decisions are committed before more are made.
             await self.kept()
             await asyncio.sleep(0)
             self.feed(ev.WentOn())
@@ -429,6 +441,7 @@ class ScheddDaemon:
             self.copies.retry()
             self.deputies.tidy()
             self.spool.tidy(self.queue)
+            self._forget_files()
             await self.demands.refresh()
 
     # -- orders of the core --------------------------------------------------------------------------
@@ -442,12 +455,9 @@ class ScheddDaemon:
                 self.demands.decline(claim_id)
             case ef.Reply():
                 await self._reply(effect)
-            case ef.ForgetFiles(job=job, last=None):
-                self.spool.forget(job)
-                self.staging.forget(job)
-            case ef.ForgetFiles(job=job, last=int(last)):
-                self.spool.forget_all(job, last)
-                self.staging.forget_all(job, last)
+            case ef.ForgetFiles():
+                self._forgotten.append(effect)
+                self._forget_files()
             case ef.StartRun():
                 if wants_skipping(effect.job_ad) and await self._need_not_run(effect):
                     self.feed(ev.RunSkipped(claim_id=effect.claim_id, run=effect.run))
@@ -462,8 +472,18 @@ class ScheddDaemon:
             case _:
                 await self._tell_node(effect, request)
 
+    def _forget_files(self) -> None:
+        """Remove the files of jobs that have left; not while a backup is copying them."""
+        while self._forgotten and not backup_lock.is_held(self.context.home.path):
+            gone = self._forgotten.popleft()
+            for files in (self.spool, self.staging):
+                if gone.last is None:
+                    files.forget(gone.job)
+                else:
+                    files.forget_all(gone.job, gone.last)
+
     async def _need_not_run(self, effect: ef.StartRun) -> bool:
-        """Whether a job's output is newer than its input, as its user's files say."""
+        """Whether a job's output is newer than its input, according to its user's files."""
         job = self.queue.book.find(JobId.read(effect.run.partition("#")[0]))
         if job is None:
             return False
@@ -491,7 +511,7 @@ class ScheddDaemon:
         if not self.answers.actions.answered(reply.to, answer):
             await self.bus.answer(self.replies.pop(reply.to, ""), answer)
 
-    # -- what comes in -------------------------------------------------------------------------------
+    # -- messages ------------------------------------------------------------------------------------
 
     def _on_central(self, message: Message, sender: str, reply: str) -> None:
         match message:
@@ -513,15 +533,15 @@ class ScheddDaemon:
             _log.warning("from %s: %s: %s", sender, type(message).__name__, error)
             return
         self.demands.heard = message.serial
-        # What was matched is no longer idle, and the matchmaker waits for the confirmation.
+        # Matched jobs are no longer idle, and the negotiator waits for the confirmation.
         self.demands.soon()
         for event in found:
             self.feed(event)
 
     def on_message(self, message: Message, sender: str, reply: str) -> None:
-        """A machine says something."""
+        """Handle a message of a machine."""
         if reply:
-            # Files: each run has one request under way, and disks take their time.
+            # Files: each run has one request in progress, and disks are slow.
             self.spawn(self._serve(message, sender, reply))
             return
         try:
@@ -529,6 +549,7 @@ class ScheddDaemon:
             for event in events_of(message, sender):
                 if isinstance(event, ev.RunEnded):
                     self._log_run(event.claim_id, f"run {event.run} ended: {event.ending}", event.request)
+                self.figures.take(event, self.queue)
                 self.feed(event)
         except WireError as error:
             _log.warning("from %s: %s: %s", sender, type(message).__name__, error)
@@ -542,7 +563,7 @@ class ScheddDaemon:
             else:
                 answer = await self.spool.serve(message, self.queue, sender)
         except Exception as error:
-            # Without an answer the machine would ask again for ever.
+            # Without an answer the machine would ask again forever.
             answer = internal_error(message, sender, error)
         if answer is not None:
             await self.bus.send(reply, answer)
@@ -560,7 +581,7 @@ _OF_JOBS: Final = (AuditKind.HOLD, AuditKind.RELEASE, AuditKind.REMOVAL, AuditKi
 
 
 def _log_decision(record: AuditRecord) -> None:
-    """A line of the log about a decision on jobs; the audit trail says more."""
+    """Log a decision on jobs; the audit trail has more detail."""
     about = f"job {record.job}" if record.job else f"{record.count} jobs ({', '.join(record.samples)})"
     outcome = "" if record.effect is Effect.DONE else f" {record.effect}"
     by = f" by {record.actor}" if record.actor else ""

@@ -1,8 +1,9 @@
-"""What a queue does about a database that is damaged, replaced or gone under it: confirm nothing more, and say so.
+"""How a queue handles a database that is damaged, replaced or removed while in use: it confirms nothing further, and
+says so.
 
-Its jobs run on. What happened since cannot be kept, so it is not taken note of either: machines repeat their reports,
-and commands are refused at once instead of waiting for an answer. Only a new start, with a database that was put right,
-goes on from there.
+Its jobs continue to run. Later events cannot be stored, so they are ignored: machines repeat their reports, and
+commands are refused at once instead of waiting for an answer. Only a restart, with a repaired database, continues from
+there.
 """
 
 from __future__ import annotations
@@ -19,11 +20,12 @@ from roost.wire.messages import Answer
 
 _log = logging.getLogger("roost.schedd")
 
-#: How often a database to which nothing is written is looked at, s.
+#: Interval of checks of a database to which nothing is written, s.
 WATCH_S: Final = 5.0
-#: What the administrator does.
+#: The remedy for the administrator.
 REMEDY: Final = (
-    "end the pool with `roost down --leave-jobs` within the lease of the jobs, restore the backup, and start it again"
+    "stop the pool with `roost down --leave-jobs` before the jobs' leases expire, restore the backup, and "
+    "start the pool again"
 )
 
 
@@ -35,26 +37,26 @@ class DatabaseWatch:
         self._thread = thread
         self._home = home
         self._role = role
-        #: Why nothing is confirmed any more; "" while all is well.
+        #: Why nothing is confirmed any longer; "" if there is no problem.
         self.damage = ""
 
     def found(self, damage: Damaged) -> None:
-        """The database is damaged."""
+        """Note that the database is damaged."""
         if not self.damage:
             self.damage = str(damage)
             _log.critical("%s. No more requests are confirmed: %s", damage, REMEDY)
         self._home.note_problem(self._role, f"{damage}. No more requests are confirmed: {REMEDY}")
 
     def away(self, error: StoreError) -> None:
-        """The database cannot be written for now; changes wait for it, and so do those who asked for them."""
-        self._home.note_problem(self._role, f"{error}. Requests for changes are not answered until it can")
+        """Note that the database cannot be written for now; changes, and their requesters, wait for it."""
+        self._home.note_problem(self._role, f"{error}. Requests for changes are not answered until it can be written")
 
     def back(self) -> None:
-        """The database can be written again."""
+        """Note that the database can be written again."""
         self._home.note_problem(self._role, "")
 
     def look(self) -> None:
-        """Look whether its files are still there."""
+        """Check whether its files still exist."""
         try:
             self._database.look()
         except Damaged as damage:
@@ -69,7 +71,7 @@ class DatabaseWatch:
         return Answer(ok=False, code="database-damaged", text=f"nothing can be changed: {self.damage}", remedy=REMEDY)
 
     async def run(self) -> None:
-        """Look at the database now and then, and keep the word about it where it is looked for."""
+        """Check the database periodically, and report its state where users look for it."""
         loop = asyncio.get_running_loop()
         while True:
             await asyncio.sleep(WATCH_S)
@@ -78,5 +80,5 @@ class DatabaseWatch:
             except Damaged as damage:
                 self.found(damage)
             except StoreError as error:
-                # It is away; what is to be written waits for it.
+                # It is unavailable; writes wait for it.
                 _log.debug("%s", error)

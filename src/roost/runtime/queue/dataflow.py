@@ -1,8 +1,8 @@
-"""Whether a job's output is newer than all that it is made of, so that a job with skip_if_dataflow need not run.
+"""Whether a job's output is newer than all its input, so that a job with skip_if_dataflow does not need to run.
 
-As in HTCondor, the input is the program, standard input and the files that are moved to the machine, and the output is
-what transfer_output_files lists: all of it has to exist, and the oldest of it has to be newer than the newest input.
-Output is looked for where it goes. A job that names no output, or whose program does not exist here, runs.
+As in HTCondor, the input is the program, standard input and the transferred input files, and the output is what
+transfer_output_files lists: all of it has to exist, and the oldest output has to be newer than the newest input. Output
+is looked for at its destination. A job that names no output, or whose program does not exist here, runs.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ _NULL: Final = "/dev/null"
 
 
 def wants_skipping(job_ad: ClassAd) -> bool:
-    """Whether a job is to be skipped where its output is newer than its input."""
+    """Whether a job is skipped if its output is newer than its input."""
     return "SkipIfDataflow" in job_ad and job_ad.eval("SkipIfDataflow") is True
 
 
 def is_dataflow(job_ad: ClassAd, hands: Hands = OWN) -> bool:
-    """Whether all output of a job exists, and is newer than its input. Waits for the disk."""
+    """Whether all output of a job exists, and is newer than its input. Blocks on the disk."""
     outputs = names_in(job_ad, "transferoutput")
     if not outputs:
         return False
@@ -39,7 +39,7 @@ def is_dataflow(job_ad: ClassAd, hands: Hands = OWN) -> bool:
 
 
 def _inputs(job_ad: ClassAd) -> Iterator[Path]:
-    """What has to be looked at; a file that is missing lets the job run, which tells its user."""
+    """The files to check; if one is missing the job runs, and its user gets the error."""
     iwd = initial_directory(job_ad)
     yield iwd / str(job_ad.cell("cmd"))
     given = job_ad.cell("in")

@@ -1,7 +1,7 @@
-"""What a queue tells the matchmaker: who waits for what, which matches it does not want, and its own ad.
+"""What a queue sends the negotiator: its demand, the matches that it declines, and its own ad.
 
-Words are gathered for a moment, so that a queue that is busy does not tell of every job. Of each autocluster the ad is
-told once, as long as the matchmaker is told of it at all.
+Changes are collected for a moment, so that a busy queue does not send one message per job. The ad of each autocluster
+is sent once, as long as the demand contains it.
 """
 
 from __future__ import annotations
@@ -32,54 +32,56 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("roost.schedd")
 
-#: Shortest time between two words to the matchmaker about idle jobs, s.
+#: Minimum interval between two demands, s.
 OFFER_GAP_S: Final = 0.02
-#: And how many times as long as the last word took: with many kinds of jobs, the queue has time left for others.
+#: Minimum interval as a multiple of the time that the last demand took: with many kinds of jobs, the queue has time
+#: left for others.
 REST: Final = 5.0
-#: How long a queue that was cut off, or starts again, waits for machines to say what became of its jobs, s: what they
-#: have lost is idle then, and goes in its turn.
+#: How long a queue that was cut off, or restarts, waits for machines to report what happened to its jobs, s: lost jobs
+#: are idle then, and are requested in their turn.
 ANSWERED_S: Final = 0.5
-#: How long it may wait to hear that there are fewer of them, s.
+#: How long the news that there are fewer of them may wait, s.
 OFFER_LATER_S: Final = 0.5
-#: When it is told again after an internal error, s.
+#: Delay of a retry after an internal error, s.
 FAILED_S: Final = 30.0
-#: Most slots of claims that have just ended in one word; none of the others is waited for.
+#: Maximum number of recently ended claims in one demand; the negotiator waits for none of the others.
 LEFT_MAX: Final = 1000
-#: Shortest time between two counts for the queue's own ad, s.
+#: Minimum interval between two counts for the queue's own ad, s.
 OWN_AD_GAP_S: Final = 1.0
-#: When the next word follows one in which not all had room, s.
+#: Delay of the demand that follows an incomplete one, s.
 NEXT_S: Final = 1.0
-#: Most requests of one submitter told to the matchmaker at once.
+#: Maximum number of requests of one submitter in a demand.
 REQUESTS_MAX: Final = 5000
-#: Room in one word for requests, bytes: few enough that it is soon made and soon looked at, while other users wait.
+#: Maximum size of the requests in one demand, bytes: small enough to be built and processed quickly, while other users
+#: wait.
 WORD_BYTES: Final = 1_000_000
-#: Room in one message (MESSAGE_BYTES_MAX) for a request that is alone, and for the ads of submitters, bytes.
+#: Maximum size of a single request in a message (MESSAGE_BYTES_MAX), and of the ads of submitters, bytes.
 REQUEST_BYTES_MAX: Final = 5_000_000
 SUBMITTER_BYTES_MAX: Final = 2_000_000
-#: What a request has beside its ad, and an ad of a submitter beside its name, at most, bytes.
+#: Maximum overhead of a request besides its ad, and of a submitter's ad besides its name, bytes.
 _REQUEST_BYTES: Final = 200
 _SUBMITTER_BYTES: Final = 100
 
 
 class Sender(Protocol):
-    """What takes messages."""
+    """An object that sends messages."""
 
     async def send(self, subject: str, message: Message) -> None:
         """Send a message to a subject."""
 
 
 class AddedAttributes(Protocol):
-    """What programs of SCHEDD_CRON_JOBLIST add to the queue's ad."""
+    """The attributes that programs of SCHEDD_CRON_JOBLIST add to the queue's ad."""
 
-    #: The ad without them, which the programs are given.
+    #: The ad without them, which the programs get.
     ad: dict[str, Any]
 
     def attributes(self) -> dict[str, Any]:
-        """What they add."""
+        """The added attributes."""
 
 
 class DemandsDaemon(Protocol):
-    """What demands need of the queue's daemon."""
+    """The interface of the queue's daemon for demands."""
 
     context: RoleContext
     clock: Clock
@@ -94,60 +96,62 @@ class DemandsDaemon(Protocol):
     def cron(self) -> AddedAttributes: ...
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> object:
-        """Do something beside."""
+        """Start a background task."""
 
 
 class Demands:
-    """The words of one queue."""
+    """The demands of one queue."""
 
     def __init__(self, daemon: DemandsDaemon) -> None:
         self._daemon = daemon
         self._offer: asyncio.TimerHandle | None = None
         self._offered_at = self._rest_s = 0.0
-        #: Nothing is asked for before, by the loop's clock, s.
+        #: No slots are requested before this time, on the loop's clock, s.
         self._asks_from = 0.0
         self._declined: list[str] = []
-        #: Slots of claims that have ended, each with its claim, while jobs wait for others.
+        #: Slots of ended claims, each with its claim, while jobs wait for others.
         self._left: dict[str, str] = {}
-        #: Submitters that the pool is not shown.
+        #: Submitters left out of the pool's ads.
         self._hidden = 0
-        #: What the pool was told of submitters.
-        self._told_ads: dict[str, dict[str, Any]] = {}
-        #: The queue's own ad as it was published last, empty before the first time; when it was made, and published.
+        #: The submitter ads that were sent.
+        self._sent_ads: dict[str, dict[str, Any]] = {}
+        #: The queue's own ad as last published, empty before the first time; when it was made, and published.
         self._own_ad: dict[str, Any] = {}
         self._duty = DutyCycle()
-        self._own_ad_at = self._own_ad_told_at = 0.0
-        #: Number of the last word to the matchmaker, and of the last that was heard from it.
+        self._own_ad_at = self._own_ad_sent_at = 0.0
+        #: Number of the last demand, and of the negotiator's last message received.
         self._serial = 0
         self.heard = 0
-        #: The submitter whose turn was first in the last word that went on.
+        #: The submitter that was first in the last demand that continued.
         self._first = ""
-        #: Whether the next word goes on where the last of its kind stopped, by submitter, instead of at the beginning.
+        #: Whether the next demand continues where the last of its kind stopped, by submitter, instead of at the
+        #: beginning.
         self._goes_on = False
         self._places: dict[str, int] = {}
-        #: Most autoclusters in one word since all had room.
+        #: Maximum number of autoclusters in one demand since all of them fitted.
         self._most = 0
-        #: Autoclusters that the matchmaker was told of last, and whose ad it has.
+        #: Autoclusters in the last demand, whose ads the negotiator has.
         self._known: set[int] = set()
-        #: The queue hears what it is given: before that it asks for nothing.
-        self._hears = False
+        #: The queue receives its matches: before that it requests nothing.
+        self._receives_matches = False
 
     def begin(self, *, claims: bool = False) -> None:
-        """Answers can be received from now on; machines are asked what became of claims that were kept, if there are
-        such, and their answers waited for."""
-        self._hears = True
+        """Start sending: answers can be received from now on; machines are asked about stored claims, if there are any,
+        and their answers are waited for.
+        """
+        self._receives_matches = True
         self.forgotten()
         if claims:
             self._asks_from = asyncio.get_running_loop().time() + ANSWERED_S
         self.soon()
 
     def forgotten(self) -> None:
-        """The matchmaker is a new one, or what it has heard is unknown."""
+        """Note that the negotiator is new, or may not have received everything."""
         self._known.clear()
         self._own_ad = {}
 
     def came_back(self) -> None:
-        """The queue was cut off; machines are asked what became of its jobs."""
+        """Note that the queue was cut off; machines are asked what happened to its jobs."""
         self.forgotten()
         if self._offer is not None:
             self._offer.cancel()
@@ -156,26 +160,26 @@ class Demands:
         self.soon()
 
     def decline(self, claim_id: str) -> None:
-        """A match is not wanted."""
+        """Decline a match."""
         self._declined.append(claim_id)
         self.soon()
 
     def idle(self, effect: OfferJobs) -> None:
-        """Idle jobs have changed."""
+        """Note that idle jobs have changed."""
         room = LEFT_MAX - len(self._left)
         self._left.update(effect.left[: max(0, room)])
         self.soon(OFFER_LATER_S if effect.later else OFFER_GAP_S)
 
     async def refresh(self) -> None:
-        """Ends of jobs are not news to the matchmaker, but users look at these figures."""
+        """Update the counts: ends of jobs do not matter to the negotiator, but users read these numbers."""
         late = asyncio.get_running_loop().time() - self._offered_at > REFRESH_S
-        if late or self._daemon.queue.submitter_ads() != self._told_ads:
+        if late or self._daemon.queue.submitter_ads() != self._sent_ads:
             self.soon()
         await self.tell_own_ad()
 
     def soon(self, gap_s: float = OFFER_GAP_S) -> None:
-        """Tell the matchmaker when so much time has passed since it was told last."""
-        if not self._hears:
+        """Send a demand when that much time has passed since the last one."""
+        if not self._receives_matches:
             return
         loop = asyncio.get_running_loop()
         at = max(loop.time(), self._asks_from, self._offered_at + max(gap_s, self._rest_s))
@@ -183,15 +187,17 @@ class Demands:
             if self._offer.when() <= at:
                 return
             self._offer.cancel()
-        self._offer = loop.call_at(at, lambda: self._daemon.spawn(self._told()))
+        self._offer = loop.call_at(at, lambda: self._daemon.spawn(self._send_demand()))
 
-    async def _told(self) -> None:
-        """Tell the matchmaker; after an unforeseen failure again later, while the queue answers and jobs run."""
+    async def _send_demand(self) -> None:
+        """Send a demand; retry after an unforeseen failure, while the queue answers and jobs run."""
         self._offer = None
         try:
             await self._tell()
         except Exception:
-            _log.exception("internal error: the matchmaker is not told of idle jobs; trying again in %g s", FAILED_S)
+            _log.exception(
+                "internal error: idle jobs were not reported to the negotiator; trying again in %g s", FAILED_S
+            )
             self._asks_from = asyncio.get_running_loop().time() + FAILED_S
             self.soon()
 
@@ -200,23 +206,24 @@ class Demands:
         self._offered_at = loop.time()
         told: set[int] = set()
         submitters = self._wanted(self._daemon.queue.offered(self._daemon.clock.now()), told)
-        # The matchmaker forgets the ads of autoclusters that it was not told of last.
+        # The negotiator forgets the ads of autoclusters that are not in the last demand.
         self._known = told
         self._serial += 1
         declined, self._declined = self._declined, []
         left, self._left = self._left, {}
-        self._told_ads = self._daemon.queue.submitter_ads()
+        self._sent_ads = self._daemon.queue.submitter_ads()
         await self._daemon.bus.send(
             self._daemon.subjects.demand(self._daemon.context.name),
             m.Demand(
                 schedd=self._daemon.context.name,
                 submitters=submitters,
-                ads=self._shown(self._told_ads),
+                ads=self._shown(self._sent_ads),
                 serial=self._serial,
                 heard=self.heard,
                 declined=declined,
                 left=left,
                 places=self._daemon.queue.claim_table.places(self._daemon.clock.now()),
+                arrivals=None if self._places else self._daemon.queue.book.arrivals,
                 apart=self._daemon.queue.apart,
                 cell=self._daemon.queue.claim_table.cell,
                 errors=dict(self._daemon.queue.claim_table.errors),
@@ -226,12 +233,12 @@ class Demands:
         )
         self._rest_s = REST * (loop.time() - self._offered_at)
         if self._places:
-            # Not all had room.
+            # Some did not fit.
             self.soon(NEXT_S)
         await self.tell_own_ad()
 
     async def tell_own_ad(self) -> None:
-        """Tell the pool of the queue itself, if there is news; it is counted anew no more than once in a while."""
+        """Publish the queue's own ad if it has changed; its counts are updated only at intervals."""
         now = asyncio.get_running_loop().time()
         if self._own_ad and now - self._own_ad_at < OWN_AD_GAP_S:
             return
@@ -241,26 +248,26 @@ class Demands:
         own = scheduler_ad(context.name, self._daemon.queue, address=address, started_at=self._daemon.started_at)
         self._daemon.cron.ad = own
         own = self._daemon.cron.attributes() | own
-        if own != self._own_ad or now - self._own_ad_told_at > REFRESH_S:
-            self._own_ad, self._own_ad_told_at = own, now
+        if own != self._own_ad or now - self._own_ad_sent_at > REFRESH_S:
+            self._own_ad, self._own_ad_sent_at = own, now
             await self._daemon.bus.send(
                 self._daemon.subjects.ads(self._daemon.context.name), m.DaemonAds(ads=[own | self._duty.read()])
             )
 
-    def _wanted(self, offered: dict[str, list[IdleGroup]], told: set[int]) -> dict[str, list[m.Request]]:
-        """The requests of all submitters that find room in a word; the autoclusters that they are of are `told`.
+    def _wanted(self, offered: dict[str, list[IdleGroup]], told: set[int]) -> dict[str, list[m.ResourceRequest]]:
+        """The requests of all submitters that fit into a demand; `told` collects their autoclusters.
 
-        Where there is not room for all, each submitter has an equal part of it, and what one does not need is shared
-        again among the others. The first one changes from word to word, so that each has its turn before long. What
-        the matchmaker knows takes little room, so that more find room in the next word. When no more do, every
-        other word goes on where the one before it stopped, and no kind of job waits for ever behind others.
+        If not all fit, each submitter gets an equal share of the space, and unused shares are divided among the others.
+        The first submitter changes from demand to demand, so that each has its turn soon. What the negotiator already
+        knows takes little space, so that more fits into the next demand. When no more fit, every other demand continues
+        where the one before it stopped, so no kind of job waits forever behind others.
         """
         names = list(offered)
         start = bisect.bisect_right(names, self._first)
         turns = [*names[start:], *names[:start]]
         places = {name: self._places.get(name, 0) % len(offered[name]) if self._goes_on else 0 for name in turns}
         waiting = [(name, self._requests(offered[name], places[name], told)) for name in turns]
-        found: dict[str, list[m.Request]] = {}
+        found: dict[str, list[m.ResourceRequest]] = {}
         ends = dict.fromkeys(turns, 0)
         room = WORD_BYTES
         while waiting:
@@ -270,7 +277,7 @@ class Demands:
                 for number, request in requests:
                     size = _REQUEST_BYTES + (len(msgspec.json.encode(request.ad)) if request.ad else 0)
                     if size > REQUEST_BYTES_MAX:
-                        _log.warning("job %s gets no slot: what it asks for has %d bytes", request.job, size)
+                        _log.warning("job %s cannot be matched: its request has %d bytes", request.job, size)
                     elif size > room and found:
                         break
                     else:
@@ -308,8 +315,8 @@ class Demands:
         self._goes_on = not self._goes_on and told <= self._most
         self._most = max(self._most, told)
 
-    def _requests(self, groups: list[IdleGroup], place: int, told: set[int]) -> Iterator[tuple[int, m.Request]]:
-        """The requests for groups of jobs from a place on, with the number of groups that are done with each."""
+    def _requests(self, groups: list[IdleGroup], place: int, told: set[int]) -> Iterator[tuple[int, m.ResourceRequest]]:
+        """The requests for groups of jobs from a position on, with the number of groups that each covers."""
         places = self._daemon.queue.claim_table.places(self._daemon.clock.now())
         for number, group in enumerate(itertools.chain(groups[place:], groups[:place]), 1):
             if number > REQUESTS_MAX:
@@ -319,7 +326,7 @@ class Demands:
                 continue
             known = group.autocluster in self._known or group.autocluster in told
             cluster = self._daemon.queue.book.clusters[group.cluster]
-            request = m.Request(
+            request = m.ResourceRequest(
                 autocluster=group.autocluster,
                 ad={} if known else ad_data(self._daemon.queue.book.autoclusters.sample(group.autocluster)),
                 count=min(group.count, cluster.room, places),
@@ -329,14 +336,15 @@ class Demands:
             yield number, request
 
     def _shown(self, ads: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-        """The ads of submitters that find room in a message, those whose jobs were submitted first; the log has how
-        many are left out, when that changes."""
+        """The ads of submitters that fit into a message, those with the earliest submitted jobs first; the log says how
+        many are left out, when that changes.
+        """
         found = _within(ads)
         if (hidden := len(ads) - len(found)) != self._hidden:
             self._hidden = hidden
             if hidden:
                 _log.warning(
-                    "the pool is told of %d of %d submitters only: a message has no room for the others",
+                    "only %d of %d submitters were reported to the pool: the others do not fit into a message",
                     len(found),
                     len(ads),
                 )
@@ -344,7 +352,7 @@ class Demands:
 
 
 def _within(ads: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """The ads of submitters that find room in a message, those whose jobs were submitted first."""
+    """The ads of submitters that fit into a message, those with the earliest submitted jobs first."""
     left, found = SUBMITTER_BYTES_MAX, {}
     for name, ad in ads.items():
         left -= len(name) + _SUBMITTER_BYTES

@@ -1,4 +1,4 @@
-"""What reading a submit description takes beside its text, for all who submit to a running pool; configuration."""
+"""The context for reading a submit description, for all programs that submit to a running pool; configuration."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def pool_config(home: Home, contact: dict[str, Any]) -> Config | None:
-    """The pool's configuration, which has defaults and site policy for jobs; None where there is none."""
+    """The pool's configuration, with defaults and site policy for jobs; None if there is none."""
     roots = contact.get("roots")
     if roots is None and not home.config_file.exists():
         return None
@@ -28,7 +28,7 @@ def pool_config(home: Home, contact: dict[str, Any]) -> Config | None:
 def submit_context(
     config: Config | None, contact: Mapping[str, Any], *, look_at_files: bool = True, spooled: bool = False
 ) -> SubmitContext:
-    """Where a description is read that this user submits now; `contact` of no pool is empty."""
+    """The context of a description that this user submits now; without a pool, `contact` is empty."""
     from roost.runtime.queue.submit_host import SystemSubmitHost
     from roost.schedd.submit import SubmitContext
 
@@ -44,9 +44,9 @@ def submit_context(
 
 
 def config_for_tools(home: Home, subsystem: str) -> Config | None:
-    """The configuration of the pool as a daemon of that name reads it; of HTCondor's places where there is no pool.
+    """The configuration of the pool as a daemon with that name reads it; without a pool, from HTCondor's locations.
 
-    None where there is no configuration at all.
+    None if there is no configuration at all.
     """
     contact: dict[str, Any] = {}
     with suppress(HomeError):

@@ -1,11 +1,11 @@
-"""Files that tell what the database has, for programs that read them: the job queue's log and the history of HTCondor,
-the accounting and the reporting file of a Grid Engine cell.
+"""Files with contents of the database, for programs that read them: HTCondor's job queue log and history, and a Grid
+Engine cell's accounting and reporting files.
 
-The first two are options (JOB_QUEUE_LOG, HISTORY, PER_JOB_HISTORY_DIR). All are written in a thread of their own, in
-the order of commits and after each; nothing waits for them but a queue that would get too far ahead.
+The first two are optional (JOB_QUEUE_LOG, HISTORY, JOB_EPOCH_HISTORY). All are written in a separate thread, in the
+order of commits and after each; nothing waits for them, except that the queue pauses if it gets too far ahead.
 
-An unforeseen failure stops neither the queue nor these files: after a pause, the job queue's log is made anew from the
-database, and the files of the cell go on where they stopped.
+An unforeseen failure stops neither the queue nor these files: after a pause, the job queue's log is rebuilt from the
+database, and the files of the cell continue where they stopped.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 from roost.config import Config
 from roost.runtime.database_guard import StoreError
@@ -27,7 +27,7 @@ from roost.runtime.keep_going import FIRST_PAUSE_S, LONGEST_PAUSE_S
 from roost.runtime.queue.cell.accounting_store import FILED
 from roost.runtime.queue.cell.filed_lines import LineFile
 from roost.runtime.queue.cell.reporting_store import REPORTED
-from roost.runtime.queue.history_file import HistoryFile
+from roost.runtime.queue.history_file import EpochFile, HistoryFile
 from roost.runtime.queue.job_queue_file import JobQueueFile
 from roost.runtime.queue.store import KeptJobs, Store
 from roost.schedd import changes as ch
@@ -35,16 +35,18 @@ from roost.schedd.identifiers import JobId
 from roost.schedd.records.job_queue_log import Mirror
 from roost.schedd.status import JobStatus
 
+F = TypeVar("F", bound=HistoryFile)
+
 _log = logging.getLogger("roost.schedd")
 
-#: Groups of changes that wait to be written; the queue goes on when there are fewer.
+#: Maximum number of groups of changes waiting to be written; the queue pauses while there are more.
 WAITING_MAX: Final = 200
 
 _REPORTS_LATE: Final = "the reporting file is not up to date: %s; its lines wait in the queue's database"
 
 
 class _Part:
-    """One of the files, whose work is left alone for a while after an unforeseen failure."""
+    """One of the files, which is left alone for a while after an unforeseen failure."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -54,11 +56,11 @@ class _Part:
 
     @property
     def is_due(self) -> bool:
-        """Whether there is something to be taken up again now."""
+        """Whether there is something to retry now."""
         return self.has_failed and time.monotonic() >= self._again_at
 
     def do(self, work: Callable[[], None]) -> None:
-        """Do some work; a failure is logged."""
+        """Do some work; log a failure."""
         try:
             work()
         except StoreError as error:
@@ -67,7 +69,7 @@ class _Part:
         except Exception:
             self._failed()
             _log.critical(
-                "internal error: %s is not written; it is taken up again in %g s",
+                "internal error: %s was not written; trying again in %g s",
                 self._name, self._pause_s, exc_info=True,
             )  # fmt: skip
             self._pause_s = min(self._pause_s * 2, LONGEST_PAUSE_S)
@@ -79,7 +81,7 @@ class _Part:
 
 
 class ExportedFiles:
-    """Those of them that the configuration asks for."""
+    """The files that the configuration enables."""
 
     def __init__(self, config: Config, home: Home, store: Store) -> None:
         self._store = store
@@ -87,7 +89,20 @@ class ExportedFiles:
         self.sge_root = str(home.cell_common.parent.parent)
         self._accounting = LineFile(home.cell_common / "accounting", store.lines_after)
         self._reports = LineFile(home.cell_common / "reporting", store.reports_after, _REPORTS_LATE)
-        self._history = _history_of(config)
+        self._history = _file_of(
+            HistoryFile,
+            config.get("HISTORY"),
+            config.get("PER_JOB_HISTORY_DIR"),
+            bytes_max=config.get_int("MAX_HISTORY_LOG", 20_971_520),
+            kept_max=config.get_int("MAX_HISTORY_ROTATIONS", 2),
+        )
+        self._epochs = _file_of(
+            EpochFile,
+            config.get("JOB_EPOCH_HISTORY"),
+            config.get("JOB_EPOCH_HISTORY_DIR"),
+            bytes_max=config.get_int("MAX_EPOCH_HISTORY_LOG", 20_971_520),
+            kept_max=config.get_int("MAX_EPOCH_HISTORY_ROTATIONS", 2),
+        )
         self._log = config.get("JOB_QUEUE_LOG") or ""
         self._kept_max = config.get_int("MAX_JOB_QUEUE_LOG_ROTATIONS", 1)
         self._clean_s = float(config.get_int("QUEUE_CLEAN_INTERVAL", 86_400))
@@ -95,7 +110,7 @@ class ExportedFiles:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="copies")
         self._waiting: deque[Future[None]] = deque()
         self._mirror_part = _Part("the mirror of the job queue")
-        #: Files of the cell, each with the kind of change that brings new lines.
+        #: Files of the cell, each with the kind of change that adds lines.
         self._cell_files = (
             (_Part("the accounting file"), self._accounting, ch.AddAccounting),
             (_Part("the reporting file"), self._reports, ch.AddReports),
@@ -103,24 +118,31 @@ class ExportedFiles:
 
     @property
     def filed(self) -> int:
-        """The last record of accounting that is in the file."""
+        """The last accounting record that is in the file."""
         return self._accounting.filed
 
     @property
     def reported(self) -> int:
-        """The last line of the reporting file that is in it."""
+        """The last line of the reporting file that has been written."""
         return self._reports.filed
 
+    @property
+    def records_epochs(self) -> bool:
+        """Whether finished runs are recorded."""
+        return self._epochs is not None
+
     def keep_accounting(self, *, wanted: bool) -> None:
-        """Whether the cell wants an accounting file."""
+        """Set whether the cell wants an accounting file."""
         self._accounting.is_wanted = wanted
 
     def begin(self, kept: KeptJobs) -> None:
-        """The queue is what was kept; nothing has happened to it since."""
+        """Start with the stored state of the queue; nothing has happened to it since."""
         self._accounting.begin(int(self._store.state(FILED) or 0))
         self._reports.begin(int(self._store.state(REPORTED) or 0))
         if self._history is not None:
             self._history.begin(self._store.history(limit=0))
+        if self._epochs is not None:
+            self._epochs.begin(())
         if self._log:
             self._mirror = self._mirror_of(kept)
             self._submit(self._mirror_part, self._mirror.begin)
@@ -131,7 +153,7 @@ class ExportedFiles:
             mirror.restore_cluster(
                 ch.PutCluster(
                     cluster=each.cluster, owner=each.owner, submitted_at=each.submitted_at, count=each.count,
-                    ad=each.ad, plan=each.plan,
+                    ad=each.ad, plan=each.plan, factory=each.factory,
                 ),
                 each.gone,
             )  # fmt: skip
@@ -144,7 +166,7 @@ class ExportedFiles:
         self._waiting.append(self._thread.submit(part.do, work))
 
     def retry(self) -> None:
-        """Try again what could not be written."""
+        """Retry what could not be written."""
         if len(self._waiting) >= WAITING_MAX:
             return
         for part, file, _ in self._cell_files:
@@ -154,29 +176,31 @@ class ExportedFiles:
             self._submit(self._mirror_part, self._mirror_anew)
 
     async def took(self, steps: Sequence[Sequence[ch.Change]]) -> None:
-        """These changes are on disk."""
+        """Note that these changes are committed."""
         kinds = {change.__class__ for step in steps for change in step}
         for part, file, kind in self._cell_files:
             if kind in kinds and not part.has_failed:
                 self._submit(part, file.write)
-        if self._mirror is not None or self._history is not None:
+        if self._mirror is not None or self._history is not None or self._epochs is not None:
             self._waiting.append(self._thread.submit(self._write, steps))
         while self._waiting and (self._waiting[0].done() or len(self._waiting) > WAITING_MAX):
             await asyncio.wrap_future(self._waiting.popleft())
 
     def took_reports(self) -> None:
-        """Lines of the reporting file are on disk that no step of the queue has led to."""
+        """Note committed lines of the reporting file that do not result from a step of the queue."""
         part, file, _ = self._cell_files[1]
         if not part.has_failed:
             self._submit(part, file.write)
 
     def _write(self, steps: Sequence[Sequence[ch.Change]]) -> None:
-        # What others are told beside the queue must not stop the queue.
+        # A failure to write files for other programs on the queue's machine must not stop the queue.
         if self._mirror is not None and not self._mirror_part.has_failed:
             self._mirror_part.do(partial(self._mirror.add, steps))
-        if self._history is not None:
-            for change in (change for step in steps for change in step if isinstance(change, ch.AddHistory)):
+        for change in (change for step in steps for change in step):
+            if isinstance(change, ch.AddHistory) and self._history is not None:
                 self._add_history(self._history, change)
+            elif isinstance(change, ch.AddEpoch) and self._epochs is not None:
+                self._add_epoch(self._epochs, change)
 
     def _add_history(self, history: HistoryFile, change: ch.AddHistory) -> None:
         try:
@@ -184,27 +208,32 @@ class ExportedFiles:
         except Exception:
             last = "" if change.last is None else f" to {JobId(change.job.cluster, change.last)}"
             _log.critical(
-                "internal error: %s%s: not all are in the history file; `roost history` has them",
+                "internal error: %s%s: some jobs are missing from the history file; `roost history` lists them",
                 change.job, last, exc_info=True,
             )  # fmt: skip
 
+    def _add_epoch(self, epochs: EpochFile, change: ch.AddEpoch) -> None:
+        try:
+            epochs.add((change.ad,))
+        except Exception:
+            _log.critical("internal error: a run is missing from the epoch history", exc_info=True)
+
     def _mirror_anew(self) -> None:
-        """Make the log of what the database has; changes that still wait here lead from there to the same again."""
+        """Rebuild the log from the database; waiting changes lead from there to the same state again."""
         self._mirror = self._mirror_of(self._store.kept_jobs())
         self._mirror.begin()
 
     def close(self) -> None:
-        """Write what waits, and go."""
+        """Write what waits, and stop."""
         self._thread.shutdown(wait=True)
 
 
-def _history_of(config: Config) -> HistoryFile | None:
-    path, each = config.get("HISTORY") or "", config.get("PER_JOB_HISTORY_DIR") or ""
+def _file_of(kind: type[F], path: str | None, each: str | None, *, bytes_max: int, kept_max: int) -> F | None:
     if not path and not each:
         return None
-    return HistoryFile(
+    return kind(
         Path(path) if path else None,
-        bytes_max=config.get_int("MAX_HISTORY_LOG", 20_971_520),
-        kept_max=config.get_int("MAX_HISTORY_ROTATIONS", 2),
+        bytes_max=bytes_max,
+        kept_max=kept_max,
         each=Path(each) if each else None,
     )

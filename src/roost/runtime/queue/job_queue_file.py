@@ -1,13 +1,14 @@
-"""``job_queue.log``: a file that tells the job queue to programs which follow HTCondor's.
+"""``job_queue.log``: a file with the job queue for programs that follow HTCondor's.
 
-The database is what counts; this is written after it, as the configuration's JOB_QUEUE_LOG says, in the form of
-`schedd.records.job_queue_log`. The file is made anew from the database when the queue starts, when it has grown by more
-than it needs, and at QUEUE_CLEAN_INTERVAL: under another name first, which takes the place of the old one, whose
-sequence number it follows. So a daemon that is killed in the middle of a line does no harm, and a reader sees by inode
-or number that it has to begin again. As many old files are kept, with their numbers behind their names, as
-MAX_JOB_QUEUE_LOG_ROTATIONS says.
+The database is authoritative; this file is written after it if JOB_QUEUE_LOG is set, in the form of
+`schedd.records.job_queue_log`. The file is rebuilt from the database when the queue starts, when it has grown by more
+than its initial size, and at QUEUE_CLEAN_INTERVAL: under another name first, which then replaces the old one, and with
+the next sequence number. A daemon that is killed in the middle of a line therefore does no harm, and a reader
+recognises by inode or number that it has to start over. MAX_JOB_QUEUE_LOG_ROTATIONS old files are kept, with their
+numbers appended to their names.
 
-It tells what people submitted, their environment too: only the queue's own user can read it, as with HTCondor's.
+It contains what people submitted, including their environment: only the queue's own user can read it, as with
+HTCondor's.
 """
 
 from __future__ import annotations
@@ -26,15 +27,15 @@ from roost.schedd.records import job_queue_log as jq
 
 _log = logging.getLogger("roost.schedd")
 
-#: A file is made anew when what was added is more than this, and more than it began with, bytes.
+#: A file is rebuilt when the appended part is larger than this, and larger than its initial size, bytes.
 GROWTH_BYTES_MIN: Final = 16 * 1024 * 1024
-#: Records that are written at once, and how long a disk that takes nothing is left alone, s.
+#: Number of records that are written at once, and how long a disk that cannot be written is left alone, s.
 _PIECE_LINES: Final = 10_000
 _PAUSE_S: Final = 10.0
 
 
 class JobQueueFile:
-    """The file. Its methods are for one thread."""
+    """The file. Its methods are for a single thread."""
 
     def __init__(
         self,
@@ -52,18 +53,18 @@ class JobQueueFile:
         self._clean_s = clean_s
         self._clock = clock
         self._growth_bytes = growth_bytes
-        #: What the file began with, what was added, and when it was made.
+        #: Initial size of the file, size of the appended part, and when it was made.
         self._whole = self._added = 0
         self._made_at = 0.0
         self._problem = ""
         self._again_at = 0.0
 
     def begin(self) -> None:
-        """Make the file of what is in the queue."""
+        """Build the file from the contents of the queue."""
         self._anew()
 
     def add(self, steps: Iterable[Sequence[Change]]) -> None:
-        """Write what is on disk now."""
+        """Append committed changes."""
         lines = [line for step in steps for line in self._mirror.records(step)]
         now = self._clock()
         if self._problem:
@@ -138,5 +139,5 @@ class JobQueueFile:
     def _failed(self, error: OSError) -> None:
         text = f"{error.filename or self._path}: {error.strerror}"
         if text != self._problem:
-            _log.error("the mirror of the job queue is not written: %s; it is rewritten when that is possible", text)
+            _log.error("cannot write the mirror of the job queue: %s; it will be rewritten as soon as possible", text)
         self._problem, self._again_at = text, self._clock() + _PAUSE_S

@@ -1,10 +1,10 @@
-"""Jobs that run beside the queue: a machine within the queue's daemon, with a bus of one line.
+"""Local jobs, which run on the queue's machine: an execute machine in the queue's process, with an in-process bus.
 
-It is the daemon of an execute machine, unchanged, with one partitionable slot of unlimited size, a policy that never
-interferes, and a directory of its own; so these jobs have shepherds, are adopted after a kill, held and removed like
-all others. It is made when it is first needed: most queues never need it.
+It is the unchanged daemon of an execute machine, with one partitionable slot of unlimited size, a policy that never
+interferes, and a separate directory; so these jobs have shepherds, and are adopted after a kill, held and removed like
+all others. It is created when first needed: most queues never need it.
 
-What it does not do: decide. `roost.schedd` says which job, and `roost.schedd.runs.local` whether.
+It makes no decisions. `roost.schedd` decides which job runs, and `roost.schedd.runs.local` whether one may.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from roost.base.records import replace
 from roost.config import Config
 from roost.runtime.bus.client import BusError, Handler
 from roost.runtime.home import Home
-from roost.runtime.role import ConfigurationRefused, Ending
+from roost.runtime.role import ConfigurationRefused, DaemonEnding
 from roost.schedd import events as ev
 from roost.schedd.runs.local import MACHINE_CONFIG, local_name, next_beside
 from roost.starter.configured import hook_settings
@@ -38,12 +38,12 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("roost.schedd")
 
-#: How long a machine that cannot begin is left alone, s.
+#: How long a machine that cannot start is left alone, s.
 _AGAIN_S: Final = 30.0
 
-#: These jobs use the user's own directories, so a small disk of the queue's must not keep them from starting.
+#: These jobs use the user's own directories, so a small disk of the queue must not prevent them from starting.
 _SENSORS: Final = {"disk_kb": 1_000_000_000_000}
-#: Settings of the pool that these jobs have, too.
+#: Settings of the pool that also apply to these jobs.
 _SHARED: Final = (
     "UID_DOMAIN",
     "FILESYSTEM_DOMAIN",
@@ -56,7 +56,7 @@ _SHARED: Final = (
 
 
 class LocalRunsDaemon(Protocol):
-    """What jobs that run beside the queue need of its daemon."""
+    """The interface of the queue's daemon for local jobs."""
 
     context: RoleContext
     clock: Clock
@@ -65,14 +65,14 @@ class LocalRunsDaemon(Protocol):
     spool: Spool
 
     def feed(self, event: ev.Event) -> None:
-        """Have the core take an event."""
+        """Pass an event to the core."""
 
     def on_message(self, message: Message, sender: str, reply: str) -> None:
-        """Hear what a machine says."""
+        """Handle a message of a machine."""
 
 
 class LocalRuns:
-    """The jobs that run beside a queue."""
+    """The local jobs of a queue."""
 
     def __init__(self, daemon: LocalRunsDaemon, config: Config) -> None:
         self._daemon = daemon
@@ -84,15 +84,15 @@ class LocalRuns:
         self._task: asyncio.Task[None] | None = None
 
     async def tell(self, message: Message) -> None:
-        """The queue says something to the machine."""
+        """Pass a message of the queue to the machine."""
         machine = await self._begun()
         if machine is not None:
             machine.queue_requests.on_message(message, self._daemon.context.name, "")
 
     def look(self) -> None:
-        """Idle jobs may have changed."""
+        """Check idle jobs, which may have changed."""
         if self._task is None and self._daemon.queue.offered(self._daemon.clock.now(), local=True):
-            self._task = asyncio.create_task(self._match(), name="jobs beside the queue")
+            self._task = asyncio.create_task(self._match(), name="jobs on the queue's machine")
             self._task.add_done_callback(self._looked)
 
     def _looked(self, task: asyncio.Task[None]) -> None:
@@ -101,7 +101,7 @@ class LocalRuns:
             _log.error("internal error", exc_info=task.exception())
 
     async def _match(self) -> None:
-        """Give the machine's slot to the next job; there is one at a time, until its answer makes the next."""
+        """Give the machine's slot to the next job; there is one slot at a time, until its answer offers the next."""
         machine = await self._begun()
         if machine is None:
             return
@@ -125,12 +125,12 @@ class LocalRuns:
             )
 
     async def reconfigure(self, config: Config) -> None:
-        """Other settings for jobs from now on."""
+        """Use other settings for jobs from now on."""
         self._config = config
         if self._machine is not None:
             await self._machine.reconfigure(self._written(self._machine.context.home))
 
-    async def stop(self, ending: Ending) -> None:
+    async def stop(self, ending: DaemonEnding) -> None:
         """Let the jobs end, or leave them running."""
         if self._task is not None:
             self._task.cancel()
@@ -147,11 +147,11 @@ class LocalRuns:
                     self._machine = await self._begin()
                 except (ConfigurationRefused, OSError) as problem:
                     self._failed_at = loop.time()
-                    _log.error("no job can run beside the queue: %s", problem)
+                    _log.error("no job can run on the queue's machine: %s", problem)
                 except Exception:
-                    # The queue's other jobs go on.
+                    # The queue's other jobs continue.
                     self._failed_at = loop.time()
-                    _log.exception("internal error: no job can run beside the queue")
+                    _log.exception("internal error: no job can run on the queue's machine")
             return self._machine
 
     async def _begin(self) -> NodeDaemon:
@@ -183,7 +183,7 @@ class LocalRuns:
 
 
 class InnerBus:
-    """What a machine says to its queue, handed over without leaving the process."""
+    """Messages of a machine to its queue, delivered within the process."""
 
     def __init__(self, daemon: LocalRunsDaemon, hear: Callable[[Message], None]) -> None:
         self._daemon = daemon
@@ -193,19 +193,19 @@ class InnerBus:
         self._schedd = self.subjects.schedd(daemon.context.name, local_name(daemon.context.name))
 
     async def listen(self, subject: str, handler: Handler) -> None:
-        """Do nothing: only the queue speaks to this machine, and does so directly."""
+        """Do nothing: only the queue sends messages to this machine, and does so directly."""
 
     async def send(self, subject: str, message: Message) -> None:
         """Deliver messages to the queue; drop those to the pool."""
         if subject == self._schedd:
-            # As text that is text: names of files in it need not be UTF-8.
+            # As text that is text: file names in it need not be UTF-8.
             self._hear(decode(encode(message)))
 
     async def request(self, subject: str, message: Message, timeout_s: float = 0.0) -> Message:
-        """A question about files. Raises BusError."""
+        """A request about files. Raises BusError."""
         answer = await self._daemon.spool.serve(message, self._daemon.queue, local_name(self._daemon.context.name))
         if answer is None:
-            raise BusError(f"the queue has no answer to {type(message).__name__}")
+            raise BusError(f"the queue has no handler for {type(message).__name__}")
         return answer
 
     async def answer(self, reply: str, answer: Answer) -> None:

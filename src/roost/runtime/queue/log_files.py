@@ -1,11 +1,11 @@
-"""Users' event logs on disk: pieces appended in order, each whole, with the hands of the user whose log it is.
+"""Users' event logs on disk: pieces appended in order, each complete, as the user who owns the log.
 
-A piece that was committed before a crash may or may not be in its file. Written again, it is looked for in the end of
-the file first.
+A piece that was committed before a crash may or may not be in its file. Before it is written again, it is looked for at
+the end of the file.
 
-A log whose disk is full, or whose file server is away, is tried again until it takes what waits for it. One that cannot
-be opened at all, for its user may not, or its directory is gone, is refused: what becomes of its jobs the queue's core
-decides.
+A log whose disk is full, or whose file server is unavailable, is retried until everything that waits for it is written.
+A log that cannot be opened at all, because its user may not or its directory is gone, is refused: the queue's core
+decides what happens to its jobs.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from roost.runtime.queue.store import LogPiece
 
 _log = logging.getLogger("roost.schedd")
 
-#: How far back a piece is looked for, bytes, beside the size of all that are.
+#: How far back a piece is looked for, bytes, in addition to the total size of the pieces.
 LOOK_BACK_BYTES: Final = 256 * 1024
-#: What tells the beginning of a piece from other text: number, job and time of its first event.
+#: Identifies the beginning of a piece: number, job and time of its first event.
 HEAD_BYTES: Final = 36
-#: What waits for logs that take nothing, characters over all logs; of more the oldest is given up.
+#: Maximum total size of text that waits for failing logs, characters; beyond that the oldest is dropped.
 WAITING_CHARS_MAX: Final = 16_000_000
 
-#: What was said of a log that an internal error keeps from being written.
+#: The message for a log that an internal error prevents from being written.
 _INTERNAL: Final = "internal error"
-#: Errors that pass by themselves, or when a user makes room.
+#: Errors that pass by themselves, or when a user frees space.
 _PASSING: Final = frozenset(
     (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.ETIMEDOUT, errno.ESTALE, errno.EAGAIN, errno.ENOMEM, errno.EMFILE)
 )
@@ -42,11 +42,11 @@ _PASSING: Final = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogRefused:
-    """A log that its user's jobs cannot have."""
+    """A log that cannot be written for its user's jobs."""
 
     path: str
     owner: str
-    #: The hold that it leads to, with its subcode, errno.
+    #: The resulting hold, with its subcode, errno.
     code: HoldCode
     subcode: int
     text: str
@@ -54,30 +54,30 @@ class LogRefused:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Appended:
-    """What came of pieces."""
+    """The result of writing pieces."""
 
-    #: Those that need not be kept any more.
+    #: Pieces that no longer need to be kept.
     done: list[int]
     refused: list[LogRefused]
 
 
 class LogFiles:
-    """The files that event logs are."""
+    """The files of event logs."""
 
     def __init__(self, deputies: Deputies) -> None:
         self._deputies = deputies
-        #: (path, owner) to what its log has not taken yet.
+        #: (path, owner) to the text waiting for the log.
         self._waiting: dict[tuple[str, str], list[LogPiece]] = {}
-        #: What was said of those logs.
-        self._told: dict[tuple[str, str], str] = {}
+        #: The last messages about those logs.
+        self._reported: dict[tuple[str, str], str] = {}
 
     @property
     def wait(self) -> bool:
-        """Whether a log has to be tried again."""
+        """Whether a log has to be retried."""
         return bool(self._waiting)
 
     def append(self, pieces: Iterable[LogPiece], *, again: bool = False) -> Appended:
-        """Write pieces, and what waits."""
+        """Write pieces, and waiting text."""
         found = Appended(done=[], refused=[])
         texts, self._waiting = self._waiting, {}
         tried = frozenset(texts)
@@ -96,24 +96,24 @@ class LogFiles:
             found.refused.append(LogRefused(path=path, owner=owner, code=code, subcode=0, text=str(problem)))
         except OSError as problem:
             why = problem.strerror or str(problem)
-            if why != self._told.get((path, owner)):
-                # Not again at every try.
-                _log.error("the event log %s of %s cannot be written: %s", path, owner, why)
+            if why != self._reported.get((path, owner)):
+                # Not again at every retry.
+                _log.error("cannot write the event log %s of %s: %s", path, owner, why)
             if problem.errno in _PASSING:
-                self._told[path, owner] = why
+                self._reported[path, owner] = why
                 self._waiting[path, owner] = parts
                 return
-            text = f"The event log {path} cannot be written: {why}; correct 'log' of the job, or its directory"
+            text = f"Cannot write the event log {path}: {why}; correct the job's 'log', or the directory it names"
             code = HoldCode.UNABLE_TO_INIT_USER_LOG
             refused = LogRefused(path=path, owner=owner, code=code, subcode=problem.errno or 0, text=text)
             found.refused.append(refused)
         except Exception:
-            if self._told.get((path, owner)) != _INTERNAL:
-                _log.exception("internal error: the event log %s of %s is not written; it is tried again", path, owner)
-            self._told[path, owner] = _INTERNAL
+            if self._reported.get((path, owner)) != _INTERNAL:
+                _log.exception("internal error: the event log %s of %s was not written; trying again", path, owner)
+            self._reported[path, owner] = _INTERNAL
             self._waiting[path, owner] = parts
             return
-        self._told.pop((path, owner), None)
+        self._reported.pop((path, owner), None)
         found.done.extend(piece.id for piece in parts)
 
     def _forget_oldest(self, found: Appended) -> None:
@@ -125,11 +125,11 @@ class LogFiles:
                 total -= len(piece.text)
                 found.done.append(piece.id)
                 _log.error(
-                    "the event log %s of %s could not be written for too long: some events are dropped", path, owner
+                    "the event log %s of %s could not be written for too long; some events were dropped", path, owner
                 )
             if not parts:
                 del self._waiting[path, owner]
-                self._told.pop((path, owner), None)
+                self._reported.pop((path, owner), None)
 
 
 def _write(hands: Hands, path: str, parts: list[LogPiece], again: bool) -> None:
@@ -140,7 +140,7 @@ def _write(hands: Hands, path: str, parts: list[LogPiece], again: bool) -> None:
 
 
 def _missing(texts: list[bytes], tail: bytes) -> bytes:
-    """What of texts is not in the end of a log yet; the writer may have been killed in the middle of one."""
+    """The part of texts that is not at the end of a log yet; the writer may have been killed in the middle of one."""
     found: list[bytes] = []
     for text in texts:
         if text not in tail:
@@ -157,11 +157,11 @@ def _begun(text: bytes, tail: bytes) -> int:
 
 
 def _tail(hands: Hands, path: str, size_bytes: int) -> bytes:
-    """The end of a log: as much as pieces of that size, and what others have added since."""
+    """The end of a log: as much as pieces of that size, and what others have appended since."""
     try:
         file = hands.open(path)
     except (FileNotFoundError, PermissionError):
-        # A log may be one that its user can write and not read.
+        # A user may be able to write a log, but not to read it.
         return b""
     try:
         size, most = os.fstat(file).st_size, LOOK_BACK_BYTES + size_bytes

@@ -1,4 +1,4 @@
-"""What a queue says to machines and hears from machines and matchmaker: the core's values as messages, and back."""
+"""Messages between a queue, machines and the negotiator: conversion of the core's values to messages, and back."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from roost.wire.messages import Message
 def order_to(
     effect: ef.Effect, schedd: str, alive_interval_s: float, context: QueueContext | None = None, *, request: str = ""
 ) -> tuple[str, Message]:
-    """A machine, and what it is to do.
+    """A machine, and the order to it.
 
-    `context` is what a queue instance gives a job that begins, `request` the id of the request that caused it.
+    `context` has the settings of the queue instance for a starting job, `request` the id of the request that caused it.
     """
     match effect:
         case ef.AskForSlot():
@@ -63,7 +63,7 @@ def order_to(
 
 
 def check_speaker(claims: Mapping[str, HeldClaim], message: Message, sender: str) -> None:
-    """A machine speaks of its own claims only. Raises WireError."""
+    """Check that a machine sends messages only about its own claims. Raises WireError."""
     match message:
         case m.ClaimsKnown():
             named = [*message.known, *message.unknown]
@@ -78,7 +78,7 @@ def check_speaker(claims: Mapping[str, HeldClaim], message: Message, sender: str
 
 
 def events_of(message: Message, sender: str) -> list[ev.Event]:
-    """What a machine's message tells. Raises WireError."""
+    """The events in a machine's message. Raises WireError."""
     match message:
         case m.ClaimAnswered():
             ad = None if message.slot_ad is None else ad_from(message.slot_ad, "slot_ad")
@@ -148,7 +148,7 @@ def events_of(message: Message, sender: str) -> list[ev.Event]:
 
 
 def given_by(message: m.Matched) -> list[ev.Event]:
-    """What the matchmaker gives, and what it refuses. Raises WireError."""
+    """The negotiator's matches and refusals. Raises WireError."""
     found: list[ev.Event] = [_match(each) for each in message.matches]
     return found + [ev.MatchRefused(autocluster=int(number), text=text) for number, text in message.rejected.items()]
 

@@ -1,8 +1,8 @@
-"""Files of users that a queue has begun to write and that are not whole yet, so that none outlives the run it is for.
+"""Incomplete files of users that a queue is writing, recorded so that none outlives the run it is for.
 
-They lie in users' directories, where the queue would not find them again; so each is noted in a file before it is
-made, one line each. What is noted there and was finished long since does no harm: its name is not used again, and
-what is to be removed may be gone. The file is written anew now and then, with those alone that are still under way.
+They are in users' directories, where the queue would not find them again; each is therefore recorded in a file before
+it is created, one line each. An entry for a file that was completed long ago does no harm: its name is not used again,
+and there may be nothing to remove. The file is rewritten from time to time, with only the entries still in progress.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from roost.runtime.files.whole_files import write_whole
 
 _log = logging.getLogger("roost.schedd")
 
-#: Lines of the file after which it is written anew, if most of them are of files that are whole.
+#: Number of lines of the file after which it is rewritten, if most of them are for completed files.
 LINES_MAX: Final = 2_000
 
 
 class Partial(NamedTuple):
-    """A file that is not whole."""
+    """An incomplete file."""
 
     #: The owner.
     owner: str
-    #: What it will be, and its name until then.
+    #: Its final name, and its name until then.
     target: str
     mark: str
 
 
 class Partials:
-    """The unfinished files of one queue, by the runs that write them."""
+    """The incomplete files of one queue, by the runs that write them."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -41,25 +41,25 @@ class Partials:
         self._lines = 0
 
     def load(self) -> None:
-        """Read what an earlier daemon noted: runs that are over are among them."""
+        """Read the entries of an earlier daemon, some of which are for finished runs."""
         try:
             lines = self._path.read_bytes().splitlines()
         except FileNotFoundError:
             return
         except OSError as error:
-            _log.error("%s cannot be read: %s; incomplete files may be left behind", self._path, error.strerror)
+            _log.error("cannot read %s: %s; incomplete files may be left behind", self._path, error.strerror)
             return
         for line in lines:
             try:
                 run, owner, target, mark = map(str, json.loads(line))
             except (ValueError, TypeError):
-                # Cut off by a full disk or a crash of the machine.
+                # Truncated by a full disk or a crash of the machine.
                 continue
             self._runs.setdefault(run, set()).add(Partial(owner, target, mark))
         self._lines = len(lines)
 
     def begun(self, run: str, partial: Partial) -> None:
-        """A file is about to be made, or goes on."""
+        """Record a file that is about to be created or continued."""
         known = self._runs.setdefault(run, set())
         if partial in known:
             return
@@ -73,7 +73,7 @@ class Partials:
             _log.error("%s cannot be written: %s", self._path, error.strerror)
 
     def finished(self, run: str, partial: Partial) -> None:
-        """A file is whole."""
+        """Record that a file is complete."""
         known = self._runs.get(run)
         if known is not None:
             known.discard(partial)
@@ -82,11 +82,11 @@ class Partials:
 
     @property
     def runs(self) -> list[str]:
-        """Those with files that are not whole."""
+        """Runs with incomplete files."""
         return list(self._runs)
 
     def over(self, run: str) -> Iterator[Partial]:
-        """A run is over: what it has left, to be removed."""
+        """Return the files that a finished run has left, to be removed."""
         yield from sorted(self._runs.pop(run, ()))
 
     def _append(self, line: bytes) -> None:
@@ -104,5 +104,5 @@ class Partials:
 
 
 def _line(run: str, partial: Partial) -> bytes:
-    # A line before it may have been cut off by a full disk.
+    # An earlier line may have been truncated by a full disk.
     return b"\n" + json.dumps([run, *partial]).encode() + b"\n"

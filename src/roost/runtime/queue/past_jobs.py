@@ -1,6 +1,6 @@
-"""What a queue answers about jobs that have left it.
+"""Answers of a queue about jobs that have left it.
 
-The history is read and searched in threads of its own, in batches: a long search delays neither the queue nor the
+The history is read and searched in separate threads, in batches: a long search delays neither the queue nor the
 requests that need its other threads. Rows are sent as they are found.
 """
 
@@ -18,9 +18,9 @@ from roost.runtime.bus.job_rows import projected
 from roost.runtime.queue.store import Store
 from roost.wire.ads import ad_data
 
-#: Searches at the same time; further ones wait.
+#: Maximum number of concurrent searches; further ones wait.
 THREADS: Final = 2
-#: How long a batch may take, s of processor time.
+#: Time limit of a batch, s of processor time.
 _BATCH_S: Final = 0.2
 #: Rows of a batch.
 _BATCH_ROWS: Final = 2000
@@ -37,11 +37,11 @@ class PastJobs:
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="history")
 
     def close(self) -> None:
-        """Search nothing more."""
+        """Stop searching."""
         self._threads.shutdown(wait=True, cancel_futures=True)
 
     async def beside(self, work: Callable[[], T]) -> T:
-        """Do something in one of the threads."""
+        """Run a function in one of the threads."""
         return await asyncio.get_running_loop().run_in_executor(self._threads, work)
 
     async def search(
@@ -55,7 +55,7 @@ class PastJobs:
         budget: Budget,
         found: Found,
     ) -> None:
-        """Hand the rows of jobs to `found`, the last to leave first. Raises OverBudget."""
+        """Pass the rows of jobs to `found`, the last to leave first. Raises OverBudget."""
         loop = asyncio.get_running_loop()
         ads = _ads(store, wanted, limit if constraint is None else 0)
         sent = 0
@@ -98,7 +98,7 @@ def _batch(
 
 
 def shown_as(projection: list[str], *, raw: bool, texts: frozenset[str]) -> Callable[[ClassAd], Any]:
-    """How an ad is shown: some attributes, or all of it."""
+    """The displayed form of an ad: some attributes, or all of it."""
     if not projection:
         return ad_data
     return lambda ad: projected(ad, projection, raw=raw, texts=texts)

@@ -1,11 +1,11 @@
-"""The queue's end of file transfers: input looked up, pieces served and taken, and what is kept for the next run.
+"""The queue's end of file transfers: listing input, serving and storing pieces, and keeping files for the next run.
 
-What a job has saved comes into a directory of this one transfer, beside the one that the next run gets, and takes its
-place when it is whole. Output that is not whole yet is beside its target, under a name that no other run has
-(`transfer.mark`); when the run is over, what is left of it is removed (`partials`).
+A job's saved files go into a directory for that transfer, next to the one for the next run, and replace it when the
+transfer is complete. Incomplete output is next to its target, under a name unique to the run (`transfer.mark`); when
+the run is over, what is left of it is removed (`partials`).
 
-A machine that has no answer asks again. So requests that write are carried out one after another for each run, in the
-order in which they came: when one is answered, no earlier one is still under way.
+A machine that gets no answer asks again. Requests that write are therefore carried out one after another for each run,
+in the order of arrival: when one is answered, no earlier one is still in progress.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from roost.runtime.files.input_files import input_manifest
 from roost.runtime.files.output_files import output_place
 from roost.runtime.files.transfer import (
     FileItem,
-    Kind,
+    ItemKind,
     LocalSink,
     LocalSource,
     Manifest,
@@ -49,41 +49,41 @@ from roost.wire.messages import AskFiles, FilePart, Files, FileTaken, GetFile, M
 
 _log = logging.getLogger("roost.schedd")
 
-#: Manifests kept for runs that are being served.
+#: Maximum number of manifests kept for runs being served.
 MANIFESTS_MAX: Final = 500
-#: What follows the name of a job in that of the directory for transfers whose files have not all come.
+#: Suffix of a job's directories for transfers that are not complete.
 _COMING: Final = ".new"
-#: And for what the next run got until now, while another directory takes its place.
+#: Suffix of the previous directory for the next run, while another one replaces it.
 _OLD: Final = ".old"
-#: Where it is noted which files of users are not whole.
+#: The file that records users' incomplete files.
 _PARTIALS: Final = ".partials"
 
 
 class Spool:
-    """Files of jobs, as the queue sees them."""
+    """Files of jobs on the queue's side."""
 
     def __init__(self, directory: Path, deputies: Deputies, *, secret: bytes) -> None:
-        """`secret` is the queue's: files that are not whole are known by it."""
+        """`secret` is the queue's: it identifies its incomplete files."""
         self._directory = directory
         self._deputies = deputies
         self._secret = secret.hex()
         self._manifests: OrderedDict[str, Manifest] = OrderedDict()
         self._partials = Partials(directory / _PARTIALS)
-        #: Run to the turn of those who write for it.
+        #: Run to the lock of those that write for it.
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._tidying: asyncio.Task[None] | None = None
-        #: Runs whose input is being moved, and whose output is.
+        #: Runs whose input is being transferred, and whose output is.
         self.uploads, self.downloads = TransferLimits(0, monotonic), TransferLimits(0, monotonic)
 
     def kept(self, job: JobId) -> Path:
-        """Where files are that a job gets with its next run."""
+        """The directory with files for a job's next run."""
         return self._directory / f"{job}"
 
     def _beside(self, job: JobId, suffix: str) -> Path:
         return self._directory / f"{job}{suffix}"
 
     def forget_all(self, first: JobId, last: int) -> None:
-        """Neighbours have left, up to the number `last`: nothing is kept for them."""
+        """Remove the files of consecutive jobs that have left, up to the number `last`."""
         for name in os.listdir(self._directory):  # noqa: PTH208
             cluster, _, rest = name.partition(".")
             proc = rest.partition(".")[0]
@@ -91,14 +91,16 @@ class Spool:
                 _remove(self._directory / name)
 
     def forget(self, job: JobId) -> None:
-        """A job has left: nothing is kept for it."""
+        """Remove the files of a job that has left."""
         for path in (self.kept(job), self._beside(job, _COMING), self._beside(job, _OLD)):
-            # Asked for each job that leaves; few have files here.
+            # Called for each job that leaves; few have files here.
             if os.path.exists(path):  # noqa: PTH110
                 _remove(path)
 
     def sweep(self, queue: Queue) -> None:
-        """Forget the jobs that had left when an earlier daemon was killed, and finish what it had begun with others."""
+        """Remove the files of jobs that had left when an earlier daemon was killed, and finish its other interrupted
+        work.
+        """
         self._partials.load()
         for path in sorted(self._directory.iterdir()):
             with contextlib.suppress(ValueError):
@@ -106,11 +108,11 @@ class Spool:
                 if queue.book.find(job) is None:
                     _remove(path)
                 elif path.suffix == _OLD:
-                    # Killed between the two: the machine asks again for the new one to take its place.
+                    # Killed between the two: the machine asks again to complete the replacement.
                     self._settle(job)
 
     def tidy(self, queue: Queue) -> None:
-        """Remove what runs that are over have left in users' directories."""
+        """Remove what finished runs have left in users' directories."""
         over = [run for run in self._partials.runs if not _is_run(run, queue)]
         if over and self._tidying is None:
             self._tidying = asyncio.create_task(self._tidy(over), name="unfinished files")
@@ -128,7 +130,7 @@ class Spool:
                     await asyncio.to_thread(self._discard, each)
 
     def _discard(self, left: Partial) -> None:
-        # The user has gone, or the directory has: then there is nothing to be done.
+        # The user is gone, or the directory is: then there is nothing to do.
         with contextlib.suppress(NoSuchAccount, OSError):
             self._deputies.hands_of(left.owner).discard(left.target, left.mark)
 
@@ -136,7 +138,7 @@ class Spool:
         return self._turns.setdefault(run, asyncio.Lock())
 
     async def serve(self, message: Message, queue: Queue, node: str) -> Message | None:
-        """Answer a machine's request about files of a run on it; None for a message of another kind."""
+        """Answer a machine's request about files of a run on it; None for any other message."""
         if not isinstance(message, AskFiles | GetFile | PutFile | OutputDone):
             return None
         match message:
@@ -153,7 +155,7 @@ class Spool:
                     return await self._done(message, job)
 
     async def _begin_input(self, run: str, job: Job | None) -> Files:
-        """Tell a run of its input, if it may be moved now."""
+        """Send a run its input manifest, if it may be transferred now."""
         if job is not None and not self.uploads.take(run):
             return Files(wait=True)
         found = await self._input(run, job)
@@ -162,10 +164,10 @@ class Spool:
         return found
 
     def _last_file(self, run: str) -> str | None:
-        """The name of the file that is moved last; None without one."""
+        """The name of the file that is transferred last; None without one."""
         manifest = self._manifests.get(run)
         items = () if manifest is None else manifest.items
-        return next((item.name for item in reversed(items) if item.kind is Kind.FILE), None)
+        return next((item.name for item in reversed(items) if item.kind is ItemKind.FILE), None)
 
     async def _input(self, run: str, job: Job | None) -> Files:
         if job is None:
@@ -174,7 +176,7 @@ class Spool:
             try:
                 await asyncio.to_thread(self._settle, job.id)
             except OSError as problem:
-                text = f"cannot put back what the job had saved: {problem.filename}: {problem.strerror}"
+                text = f"cannot restore the job's saved files: {problem.filename}: {problem.strerror}"
                 code = int(StarterHold.TRANSFER_INPUT_ERROR)
                 return Files(error=text, code=code, subcode=problem.errno or 0)
         hands = await self._hands_soon(job)
@@ -190,7 +192,7 @@ class Spool:
         return Files(items=pack_items(found.items), saved=sorted(name for name in found.kept if "/" not in name))
 
     def _hands(self, job: Job) -> Hands | TransferProblem:
-        """The hands that touch the files of a job's user: its recorded owner, whatever its ad says."""
+        """The `Hands` for the files of a job's user: its recorded owner, whatever its ad says."""
         try:
             return self._deputies.hands_of(job.owner)
         except NoSuchAccount as problem:
@@ -246,7 +248,7 @@ class Spool:
         sink = LocalSink(where, code, writer=writer, sync=not home, hands=hands)
         target = where(item.name)
         under_way = Partial(job.owner, str(target), mark(writer, target, item))
-        if home and item.kind is Kind.FILE:
+        if home and item.kind is ItemKind.FILE:
             self._partials.begun(message.run, under_way)
         if not message.begun:
             if not home:
@@ -262,7 +264,7 @@ class Spool:
         return FileTaken(offset=taken)
 
     def _coming(self, job: JobId, transfer: str) -> Path:
-        """Where the files of one transfer are until all have come: it has this place for itself. Raises ValueError."""
+        """The directory of one transfer until it is complete, used by nothing else. Raises ValueError."""
         if not (transfer.isascii() and transfer.isalnum()):
             raise ValueError(f"{transfer!r} is not the name of a transfer")
         return self._beside(job, _COMING) / transfer
@@ -279,13 +281,15 @@ class Spool:
         return await asyncio.to_thread(self._replace, job.id, coming)
 
     def _replace(self, job: JobId, coming: Path) -> FileTaken:
-        """Have what has come take the place of what was kept: wherever this breaks off, one of the two is whole."""
+        """Replace the kept files by those of a complete transfer: wherever this is interrupted, one of the two is
+        complete.
+        """
         kept, old = self.kept(job), self._beside(job, _OLD)
         try:
             self._settle(job)
-            # If it does not exist it is done already, or there was nothing to send.
+            # If it does not exist, this was already done, or there was nothing to send.
             if coming.exists():
-                # The machine removes its files once it is answered.
+                # The machine removes its files once it gets the answer.
                 for directory, _, _ in os.walk(coming):
                     _sync(directory)
                 if kept.exists():
@@ -293,7 +297,7 @@ class Spool:
                 coming.rename(kept)
                 _sync(self._directory)
             shutil.rmtree(old, ignore_errors=True)
-            # With what earlier transfers that broke off have left.
+            # Including the remains of earlier interrupted transfers.
             shutil.rmtree(coming.parent, ignore_errors=True)
         except OSError as error:
             with contextlib.suppress(OSError):
@@ -303,7 +307,7 @@ class Spool:
         return FileTaken()
 
     def _settle(self, job: JobId) -> None:
-        """After a replacement that broke off: what the next run gets is in its place. Raises OSError."""
+        """Finish an interrupted replacement: put the directory for the next run in its place. Raises OSError."""
         kept, old = self.kept(job), self._beside(job, _OLD)
         if old.exists() and kept.exists():
             shutil.rmtree(old, ignore_errors=True)
@@ -312,7 +316,7 @@ class Spool:
 
 
 def _sync(directory: str | Path) -> None:
-    """Have the names in a directory on the disk. Raises OSError."""
+    """Flush the entries of a directory to disk. Raises OSError."""
     descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)
@@ -321,7 +325,7 @@ def _sync(directory: str | Path) -> None:
 
 
 def job_of(run: str, queue: Queue, node: str) -> Job | None:
-    """The job whose present run has that name, on that machine."""
+    """The job whose current run has that name, on that machine."""
     try:
         job = queue.book.find(JobId.read(run.partition("#")[0]))
     except ValueError:
@@ -333,7 +337,7 @@ def job_of(run: str, queue: Queue, node: str) -> Job | None:
 
 
 def _is_run(run: str, queue: Queue) -> bool:
-    """Whether it is the present run of its job."""
+    """Whether it is the current run of its job."""
     try:
         job = queue.book.find(JobId.read(run.partition("#")[0]))
     except ValueError:
@@ -342,5 +346,5 @@ def _is_run(run: str, queue: Queue) -> bool:
 
 
 def _remove(path: Path) -> None:
-    """Remove a directory while others are served: there may be much in it."""
+    """Remove a directory while other requests are served: it may contain much."""
     asyncio.get_running_loop().run_in_executor(None, partial(shutil.rmtree, path, ignore_errors=True))

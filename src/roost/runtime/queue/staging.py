@@ -1,11 +1,12 @@
-"""Files of jobs that were submitted with ``-spool``: taken from the user before a job starts, handed out after its end.
+"""Files of jobs that were submitted with ``-spool``: received from the user before a job starts, returned after its
+end.
 
 Each such job has a directory here, its Iwd, which belongs to the job's user. The user's command sends the files in
-pieces, and says when all of them have come; the job then waits for a slot. What was there by then is noted, so that
-what is handed out later is what the job has made or changed.
+pieces, and says when it has sent all of them; the job is then idle. The contents at that time are recorded, so that
+only files that the job has created or changed are returned later.
 
-What this module does not do: decide what a job needs or where its output goes. The command does, which has the user's
-files (`runtime.asking.spooling`).
+This module does not decide what a job needs or where its output goes. The command does, which has the user's files
+(`runtime.asking.spooling`).
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from roost.runtime.files.input_files import collected
 from roost.runtime.files.transfer import (
     ITEMS_MAX,
     FileItem,
-    Kind,
+    ItemKind,
     LocalSink,
     LocalSource,
     Manifest,
@@ -50,18 +51,18 @@ if TYPE_CHECKING:
     from roost.schedd.claims.claim_table import QueueSettings
     from roost.schedd.queue import Queue
 
-#: Bytes of a piece; a request has to hold it in base 64.
+#: Size of a piece, bytes; it must fit into a request in base 64.
 PIECE_BYTES: Final = 384 * 1024
-#: Directories whose contents are known while they are read.
+#: Maximum number of directories whose contents are cached while they are read.
 MANIFESTS_MAX: Final = 100
 _PLACE: Final = "staged"
-#: Name of the file that has what was in a directory when its job began to wait.
+#: Name of the file with the contents of a directory at the time its job became idle.
 _CATALOG: Final = ".catalog"
 _CODE: Final = StarterHold.TRANSFER_INPUT_ERROR
 
 
 class StagingDaemon(Protocol):
-    """What this needs of the queue's daemon."""
+    """The interface of the queue's daemon for spooled files."""
 
     queue: Queue
     settings: QueueSettings
@@ -76,7 +77,7 @@ class Staging:
         self._daemon = daemon
         self._top = home.spool / _PLACE
         self._secret = home.secret().hex()
-        #: When the first piece of a job came, epoch s.
+        #: When the first piece of a job arrived, epoch s.
         self._begun: dict[JobId, int] = {}
         self._manifests: OrderedDict[JobId, Manifest] = OrderedDict()
 
@@ -87,8 +88,8 @@ class Staging:
     # -- jobs that leave -----------------------------------------------------------------------------
 
     def forget_all(self, first: JobId, last: int) -> None:
-        """Neighbours have left, up to the number `last`."""
-        # Few queues have a directory here, and few jobs one in it.
+        """Remove the files of consecutive jobs that have left, up to the number `last`."""
+        # Few queues have a directory here, and few jobs have one in it.
         if os.path.exists(self._top):  # noqa: PTH110
             for name in os.listdir(self._top):  # noqa: PTH208
                 cluster, _, proc = name.removesuffix(_CATALOG).partition(".")
@@ -96,13 +97,13 @@ class Staging:
                     self._remove(self._top / name)
 
     def forget(self, job: JobId) -> None:
-        """A job has left."""
+        """Remove the files of a job that has left."""
         self.forget_all(job, job.proc)
         self._begun.pop(job, None)
         self._manifests.pop(job, None)
 
     def sweep(self) -> None:
-        """Forget the jobs that had left when an earlier daemon was killed."""
+        """Remove the files of jobs that had left when an earlier daemon was killed."""
         with contextlib.suppress(FileNotFoundError):
             for path in sorted(self._top.iterdir()):
                 with contextlib.suppress(ValueError):
@@ -112,7 +113,7 @@ class Staging:
     def _remove(self, path: Path) -> None:
         asyncio.get_running_loop().run_in_executor(None, remove_tree, path)
 
-    # -- files that come -----------------------------------------------------------------------------
+    # -- files received ------------------------------------------------------------------------------
 
     def _job(self, name: str, sender: str) -> Job | Answer:
         job = self._daemon.queue.book.find(JobId.read(name))
@@ -123,7 +124,7 @@ class Staging:
         return job
 
     async def take(self, asked: rq.SpoolFile, sender: str) -> rq.Spooled | Answer:
-        """Take a piece of a file."""
+        """Store a piece of a file."""
         job = self._job(asked.job, sender)
         if isinstance(job, Answer):
             return job
@@ -136,7 +137,7 @@ class Staging:
         if asked.offset == 0 and not asked.data and not asked.last:
             taken = await sink.begin(item)
         else:
-            if item.kind is Kind.FILE and asked.offset == 0:
+            if item.kind is ItemKind.FILE and asked.offset == 0:
                 begun = await sink.begin(item)
                 if isinstance(begun, TransferProblem):
                     return _refused(begun)
@@ -149,7 +150,7 @@ class Staging:
         return LocalSink(lambda name: place / name, _CODE, writer=f"{self._secret} {job.id}", hands=hands, sync=True)
 
     def _made(self, job: Job) -> Hands:
-        """The hands of the job's user, whose directory exists. Raises BadRequest."""
+        """The `Hands` of the job's user, whose directory exists. Raises BadRequest."""
         path = self.place(job.id)
         try:
             hands = self._daemon.deputies.hands_of(job.owner)
@@ -169,7 +170,7 @@ class Staging:
         return hands
 
     async def all_came(self, name: str, sender: str) -> tuple[Job, tuple[str, ...], int] | Answer:
-        """What is in the top level of a job's directory, now that all has come, and since when it came."""
+        """The top-level entries of a job's directory, now that all files have arrived, and when the first one did."""
         job = self._job(name, sender)
         if isinstance(job, Answer):
             return job
@@ -200,7 +201,7 @@ class Staging:
     # -- files that go -------------------------------------------------------------------------------
 
     async def files(self, asked: rq.SpooledFiles, sender: str) -> str | Answer:
-        """The files that a job has made or changed."""
+        """The files that a job has created or changed."""
         job = self._job(asked.job, sender)
         if isinstance(job, Answer):
             return job
@@ -254,13 +255,13 @@ def _refused(problem: TransferProblem) -> Answer:
 
 
 def _listed(hands: Hands, place: Path) -> list[tuple[FileItem, Path]]:
-    """All that is in a directory. Raises BadRequest."""
+    """The contents of a directory. Raises BadRequest."""
     try:
         found = [each for each in collected(hands, "", place) if not _is_partial(each[0].name)]
     except (OSError, ValueError) as problem:
         raise BadRequest(str(problem)) from None
     if len(found) > ITEMS_MAX:
-        raise BadRequest(f"more than {ITEMS_MAX} files; pack them into one")
+        raise BadRequest(f"more than {ITEMS_MAX} files; pack them into an archive")
     return found
 
 
@@ -270,11 +271,11 @@ def _is_partial(name: str) -> bool:
 
 
 def _changed(found: list[tuple[FileItem, Path]], before: dict[str, list[int]]) -> list[FileItem]:
-    """What is new or differs; directories that lead there, and new ones."""
-    files = [item for item, _ in found if item.kind is Kind.FILE]
+    """New and changed files; with the directories that lead to them, and new directories."""
+    files = [item for item, _ in found if item.kind is ItemKind.FILE]
     sent = [item for item in files if before.get(item.name) != [item.size, item.changed_ns]]
     parents = {parent for item in sent for parent in _parents(item.name)}
-    directories = (item for item, _ in found if item.kind is Kind.DIRECTORY)
+    directories = (item for item, _ in found if item.kind is ItemKind.DIRECTORY)
     return [*(item for item in directories if item.name in parents or item.name not in before), *sent]
 
 

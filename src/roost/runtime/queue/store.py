@@ -1,9 +1,9 @@
 """The queue's durable state in a SQL database.
 
-SQLite is the default, PostgreSQL the same code by another URL; `database` opens either. What `commit` returned from
-survives a power cut.
+SQLite is the default; PostgreSQL uses the same code with another URL; `database` opens either. A change survives a
+power failure once `commit` has returned.
 
-Ads are kept as JSON in the form of the wire.
+Ads are stored as JSON in wire form.
 """
 
 from __future__ import annotations
@@ -85,14 +85,14 @@ from roost.schedd.submit import ClusterPlan
 from roost.wire.ads import ad_data, ad_from
 from roost.wire.audit import audit_data
 
-#: A cluster of so many jobs has in the history what is common to them once.
+#: Number of jobs from which the history stores a cluster's common attributes once.
 LARGE_CLUSTER: Final = 10
-#: Clusters in the history that a reader keeps in memory.
+#: Maximum number of clusters of the history that a reader keeps in memory.
 PAST_KEPT_MAX: Final = 8
-#: Clusters that are known to have a row of their own.
+#: Clusters that are known to have their own row.
 PAST_KNOWN_MAX: Final = 10_000
 
-#: Whether a command wants the job of a claim suspended, and back.
+#: Whether a command wants the job of a claim suspended, in stored form and back.
 _WANTED: Final = {None: "", True: "suspended", False: "running"}
 _STILL: Final = {wanted: still for still, wanted in _WANTED.items()}
 
@@ -109,8 +109,10 @@ CLUSTERS: Final = Table(
     Column("ad", Text, nullable=False),
     Column("plan", Text, nullable=False),
     Column("gone", Text, nullable=False, server_default=""),
-    #: Jobs of which the users' logs know that they were submitted; "" for all.
+    #: Jobs whose submission is in the users' logs; "" for all.
     Column("told", Text, nullable=False, server_default=""),
+    #: How far the factory of its jobs has come; "" where all are in the queue from the start.
+    Column("factory", Text, nullable=False, server_default=""),
 )
 JOBS: Final = Table(
     "jobs",
@@ -130,12 +132,12 @@ HISTORY: Final = Table(
     Column("status", Integer, nullable=False),
     Column("ended_at", BigInteger, nullable=False),
     Column("ad", Text, nullable=False),
-    #: Number of the last job of several that left together; NULL where `ad` is the whole ad of one job. With a number
-    #: `ad` is what has happened to each, beside what `PAST` has.
+    #: Number of the last job of several that left together; NULL if `ad` is the whole ad of one job. With a number,
+    #: `ad` is what has happened to each, in addition to `PAST`.
     Column("last", Integer),
     Index("history_job", "cluster", "proc"),
 )
-#: Clusters of large numbers of jobs that have left: what their ads have in common, once.
+#: Large clusters whose jobs have left: the common part of their ads, once.
 PAST: Final = Table(
     "past_clusters",
     _METADATA,
@@ -155,7 +157,7 @@ CLAIMS: Final = Table(
     Column("submitter", Text, nullable=False),
     Column("job", Text, nullable=False),
     Column("run", Text, nullable=False),
-    #: What a command wants of the job: "suspended", "running", or "" for nothing.
+    #: The state that a command wants for the job: "suspended", "running", or "" for none.
     Column("wanted", Text, nullable=False, server_default=""),
 )
 LOGS: Final = Table(
@@ -193,14 +195,19 @@ def _with_told(connection: Connection) -> None:
         connection.exec_driver_sql("ALTER TABLE clusters ADD COLUMN told TEXT DEFAULT '' NOT NULL")
 
 
+def _with_factory(connection: Connection) -> None:
+    if "factory" not in {column["name"] for column in inspect(connection).get_columns("clusters")}:
+        connection.exec_driver_sql("ALTER TABLE clusters ADD COLUMN factory TEXT DEFAULT '' NOT NULL")
+
+
 def _with_wanted(connection: Connection) -> None:
     if "wanted" not in {column["name"] for column in inspect(connection).get_columns("claims")}:
         connection.exec_driver_sql("ALTER TABLE claims ADD COLUMN wanted TEXT DEFAULT '' NOT NULL")
 
 
-#: The queue instances of the cell that are in the error state, as `Store.state` has them.
+#: The queue instances of the cell in the error state, in the form of `Store.state`.
 CELL_ERRORS: Final = "cell-errors"
-#: What brings a database of version n to n + 1; its length is the present version.
+#: Migrations from version n to n + 1; their number is the current version.
 MIGRATIONS: Final[tuple[Callable[[Connection], None], ...]] = (
     _first,
     _with_outbox,
@@ -209,13 +216,14 @@ MIGRATIONS: Final[tuple[Callable[[Connection], None], ...]] = (
     create_cell_tables,
     # With the table of queue instances.
     create_cell_tables,
-    # With that of what users have used.
+    # With the table of users' usage.
     create_cell_tables,
     create_accounting_tables,
-    # With those of advance reservations.
+    # With the tables of advance reservations.
     create_cell_tables,
     create_reporting_tables,
     _with_wanted,
+    _with_factory,
 )
 SCHEMA: Final = Schema(meta=META, migrations=MIGRATIONS, first={"next_cluster": "1"}, lock=7261, writer="queue")
 
@@ -230,7 +238,7 @@ def _dumped(value: Any) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeptCluster:
-    """A cluster as it was kept."""
+    """A stored cluster."""
 
     cluster: int
     owner: str
@@ -240,11 +248,12 @@ class KeptCluster:
     plan: Any
     gone: str
     told: str
+    factory: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeptJob:
-    """A job as it was kept."""
+    """A stored job."""
 
     job: JobId
     status: int
@@ -263,7 +272,7 @@ class LogPiece:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Noted:
-    """A record of a decision that the central manager may not have yet, in the form of the wire."""
+    """A record of a decision that the central manager may not have yet, in wire form."""
 
     id: int
     record: Any
@@ -271,17 +280,17 @@ class Noted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Committed:
-    """What has to be done once a commit is on disk."""
+    """What has to be done after a commit."""
 
-    #: Now to be written to users' logs.
+    #: To be written to users' logs now.
     pieces: tuple[LogPiece, ...]
-    #: Now to be told.
+    #: To be sent now.
     noted: tuple[Noted, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeptJobs:
-    """The jobs that were kept."""
+    """The stored jobs."""
 
     next_cluster: int
     clusters: tuple[KeptCluster, ...]
@@ -289,8 +298,8 @@ class KeptJobs:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kept(KeptJobs):
-    """All that was kept."""
+class KeptQueue(KeptJobs):
+    """The complete stored state."""
 
     claims: tuple[ch.PutClaim, ...]
     log_pieces: tuple[LogPiece, ...]
@@ -298,41 +307,41 @@ class Kept(KeptJobs):
 
 
 class Store:
-    """The database of one queue. Its methods block: they are called from a thread of their own."""
+    """The database of one queue. Its methods block: they are called from a separate thread."""
 
     def __init__(self, database: Database) -> None:
         self.database = database
         self._next_piece = self._next_noted = 1
-        #: Clusters of which `PAST` has a row, the last ones written.
+        #: Clusters with a row in `PAST`, most recently written last.
         self._past: frozenset[int] = frozenset()
-        #: What is kept as the number of the next cluster; None while that is not known.
+        #: The stored number of the next cluster; None if unknown.
         self._next_cluster: int | None = None
         self._accounting = AccountingWriter()
         self.reports = ReportWriter()
-        #: The first line that the last batch added, with its number; it may be on disk or not.
+        #: The first line that the last batch added, with its number; it may be committed or not.
         self._first_report: tuple[int, str] | None = None
-        #: The last commit failed: it may be on disk all the same.
+        #: Whether the last commit failed: it may have been committed all the same.
         self._unsure = False
-        #: What is kept as the last record of accounting that is in the file.
+        #: The stored number of the last accounting record that is in the file.
         self._filed = 0
-        #: And as the last line of the reporting file that is.
+        #: The stored number of the last line that is in the reporting file.
         self._reported = 0
 
     @classmethod
     def open(cls, url: str, known: Path | None = None) -> Store:
-        """Open a database, make it if there is none, bring it up to date; `known` as there. Raises StoreError."""
+        """Open a database, create it if it does not exist, and migrate it; `known` as there. Raises StoreError."""
         return cls(Database.open(url, SCHEMA, known))
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the database."""
         self.database.close()
 
     # -- reading -------------------------------------------------------------------------------------
 
-    def load(self) -> Kept:
-        """All that was kept. Raises StoreError."""
+    def load(self) -> KeptQueue:
+        """The complete stored state. Raises StoreError."""
         with self._readable() as connection:
-            kept = Kept(
+            kept = KeptQueue(
                 **_jobs_of(connection),
                 claims=tuple(_claims(connection)),
                 log_pieces=tuple(
@@ -349,7 +358,7 @@ class Store:
         return kept
 
     def kept_jobs(self) -> KeptJobs:
-        """The jobs that are kept now; for any thread. Raises StoreError."""
+        """The currently stored jobs; callable from any thread. Raises StoreError."""
         with self._readable() as connection:
             return KeptJobs(**_jobs_of(connection))
 
@@ -359,7 +368,7 @@ class Store:
             with self.database.reading() as connection:
                 yield connection
         except (ValueError, TypeError, msgspec.DecodeError) as error:
-            what = f"the database {self.database.shown} is damaged: a row of it cannot be read: {error}"
+            what = f"the database {self.database.shown} is damaged: a row cannot be read: {error}"
             raise Damaged(f"{what}; {RESTORE}") from None
 
     def history(self, *, limit: int, cluster: int | None = None, proc: int | None = None) -> Iterator[ClassAd]:
@@ -368,7 +377,7 @@ class Store:
         if cluster is not None:
             query = query.where(HISTORY.c.cluster == cluster)
         if proc is not None:
-            # The index on the numbers of the first leaves few to look at.
+            # The index on the numbers of the first jobs leaves few rows to examine.
             query = query.where(HISTORY.c.proc.between(proc - ch.TOGETHER_MAX, proc))
             query = query.where(func.coalesce(HISTORY.c.last, HISTORY.c.proc) >= proc)
         if limit:
@@ -385,7 +394,7 @@ class Store:
                             return
 
     def state(self, name: str) -> Any:
-        """A value that is kept under a name; None if there is none."""
+        """The value stored under a name; None if there is none."""
         with self.database.reading() as connection:
             row = connection.execute(select(STATES.c.value).where(STATES.c.name == name)).one_or_none()
         return None if row is None else _LOADER.decode(row.value)
@@ -401,11 +410,11 @@ class Store:
         filed: int = 0,
         reported: int = 0,
     ) -> Committed:
-        """Keep the changes of several steps, all or nothing.
+        """Commit the changes of several steps, all or nothing.
 
-        `written` are pieces of logs that are in their files, `told_of` records that the central manager has: they need
-        not be kept any more. `filed` is the last record that is in the accounting file, `reported` the last
-        line that is in the reporting file. Raises StoreError.
+        `written` are pieces of logs that are in their files, `told_of` records that the central manager has: they no
+        longer need to be kept. `filed` is the last record that is in the accounting file, `reported` the last line that
+        is in the reporting file. Raises StoreError.
         """
         batch = _Batch(self._next_piece, self._next_noted)
         for step in steps:
@@ -443,15 +452,16 @@ class Store:
                 _count_on(connection, next_cluster)
 
     def _took(self, batch: _Batch, next_cluster: int) -> None:
-        """A batch is on disk."""
+        """Note that a batch is committed."""
         self._next_cluster = next_cluster
         self._past = batch.past(self._past)
         self._next_piece, self._next_noted = batch.next_piece, batch.next_noted
 
     def _holds(self, batch: _Batch) -> bool:
-        """Whether a batch is on disk whose commit failed: a server or disk may fail between the commit and its answer.
+        """Whether a batch is committed although its commit failed: a server or disk may fail between the commit and its
+        answer.
 
-        What is added by a batch would be there twice. One that only replaces rows may be written again.
+        Rows that a batch adds would be there twice. A batch that only replaces rows may be written again.
         """
         with self.database.reading() as connection:
             if batch.pieces:
@@ -484,17 +494,17 @@ class Store:
             return read_kept(connection)
 
     def cell_usage(self) -> dict[Owner, Used]:
-        """What users have used of the cell. Raises StoreError."""
+        """The users' usage of the cell. Raises StoreError."""
         with self.database.reading() as connection:
             return read_usage(connection)
 
     def cell_changes(self, limit: int) -> list[tuple[int, float, str, Any]]:
-        """The last changes of the cell, the last first: revision, time, actor, changes. Raises StoreError."""
+        """The latest changes of the cell, newest first: revision, time, actor, changes. Raises StoreError."""
         with self.database.reading() as connection:
             return read_changes(connection, limit)
 
     def keep_cell(self, commit: CellCommit) -> tuple[Noted, ...]:
-        """Keep a change of the cell, and what is now to be told of it. Raises StoreError."""
+        """Store a change of the cell; return what must now be sent about it. Raises StoreError."""
         noted = Noted(id=self._next_noted, record=commit.record)
         with self.database.changing() as connection:
             write_commit(connection, commit)
@@ -506,7 +516,7 @@ class Store:
         return (noted,)
 
     def keep_reservation(self, commit: ReservationCommit) -> tuple[Noted, ...]:
-        """Keep what happened to an advance reservation, and what is now to be told of it. Raises StoreError."""
+        """Store an event of an advance reservation; return what must now be sent about it. Raises StoreError."""
         noted = Noted(id=self._next_noted, record=commit.record)
         with self._reporting(), self.database.changing() as connection:
             write_reservation(connection, commit)
@@ -514,6 +524,11 @@ class Store:
             _add(connection, OUTBOX, [{"id": noted.id, "record": _dumped(noted.record)}])
         self._next_noted += 1
         return (noted,)
+
+    def keep_reports(self, reports: Sequence[Report]) -> None:
+        """Store lines of the reporting file that come without other changes. Raises StoreError."""
+        with self._reporting(), self.database.changing() as connection:
+            self.reports.write(connection, reports)
 
     @contextmanager
     def _reporting(self) -> Iterator[None]:
@@ -524,12 +539,12 @@ class Store:
             raise
 
     def reservation_log(self, number: int | None, limit: int) -> list[dict[str, Any]]:
-        """What happened to advance reservations. Raises StoreError."""
+        """The events of advance reservations. Raises StoreError."""
         with self.database.reading() as connection:
             return read_reservation_log(connection, number, limit)
 
     def keep_instances(self, commit: StatesCommit) -> tuple[Noted, ...]:
-        """Keep states of queue instances, and what is now to be told of it. Raises StoreError."""
+        """Store states of queue instances; return what must now be sent about them. Raises StoreError."""
         noted = Noted(id=self._next_noted, record=commit.record)
         with self._reporting(), self.database.changing() as connection:
             write_states(connection, commit.states)
@@ -546,12 +561,13 @@ def _count_on(connection: Connection, next_cluster: int) -> None:
 
 
 class _Batch:
-    """Changes of many steps, as few statements: of several changes of one row the last counts."""
+    """Changes of many steps as few statements: of several changes of one row the last counts."""
 
     def __init__(self, next_piece: int, next_noted: int) -> None:
         self.clusters: dict[int, ch.PutCluster | None] = {}
         self.gone: dict[int, str] = {}
         self.told: dict[int, str] = {}
+        self.factories: dict[int, str] = {}
         self.jobs: dict[JobId, ch.PutJob | None] = {}
         self.claims: dict[str, ch.PutClaim | None] = {}
         self.history: list[ch.AddHistory] = []
@@ -560,14 +576,14 @@ class _Batch:
         self.states: dict[str, Any] = {}
         self.accounting: list[AccountingRecord] = []
         self.reports: list[Report] = []
-        #: The last line of the reporting file that is in it; 0 if that is kept already.
+        #: The last line of the reporting file that has been written; 0 if that is already stored.
         self.reported = 0
         self.usage: dict[Owner, Used] = {}
         self.usage_cleared = False
         self.next_piece, self.next_noted = next_piece, next_noted
 
     def past(self, known: frozenset[int]) -> frozenset[int]:
-        """The clusters of which `PAST` has a row now; not more than can be kept in mind."""
+        """The clusters that have a row in `PAST` now, up to the maximum kept in memory."""
         fresh = frozenset(each.job.cluster for each in self.history if _is_apart(each))
         return fresh if len(known) > PAST_KNOWN_MAX else known | fresh
 
@@ -575,6 +591,9 @@ class _Batch:
         match change:
             case ch.PutCluster():
                 self.clusters[change.cluster] = change
+                self.factories[change.cluster] = change.factory
+            case ch.PutFactory():
+                self.factories[change.cluster] = change.factory
             case ch.PutGone():
                 self.gone[change.cluster] = change.gone
             case ch.PutTold():
@@ -583,14 +602,17 @@ class _Batch:
                 self.clusters[change.cluster] = None
                 self.gone.pop(change.cluster, None)
                 self.told.pop(change.cluster, None)
+                self.factories.pop(change.cluster, None)
             case ch.PutJob() | ch.DropJob():
                 self.jobs[change.job] = change if isinstance(change, ch.PutJob) else None
             case ch.PutClaim() | ch.DropClaim():
                 self.claims[change.claim_id] = change if isinstance(change, ch.PutClaim) else None
             case ch.AddHistory():
                 self.history.append(change)
+            case ch.AddEpoch():
+                pass
             case ch.AppendLog():
-                # A text that was cut in the middle of a character must not keep everything else from being kept.
+                # A text that was split in the middle of a character must not prevent everything else from being stored.
                 whole = change.text if change.text.isascii() else _readable(change.text)
                 piece = LogPiece(id=self.next_piece, path=change.path, owner=change.owner, text=whole)
                 self.next_piece += 1
@@ -613,10 +635,12 @@ class _Batch:
                 assert_never(change)
 
     def write(self, connection: Connection, known: Collection[int]) -> None:
-        """Write all of it. `known`: clusters of which `PAST` has a row."""
+        """Write all of it. `known`: clusters that have a row in `PAST`."""
         _drop(connection, CLUSTERS, [{"cluster": key} for key in self.clusters])
         _add(
-            connection, CLUSTERS, [_cluster_row(each, self.gone, self.told) for each in self.clusters.values() if each]
+            connection,
+            CLUSTERS,
+            [_cluster_row(each, self.gone, self.told, self.factories) for each in self.clusters.values() if each],
         )
         for cluster, gone in self.gone.items():
             if cluster not in self.clusters:
@@ -624,6 +648,9 @@ class _Batch:
         for cluster, told in self.told.items():
             if cluster not in self.clusters:
                 connection.execute(_TOLD, {"key_cluster": cluster, "now_told": told})
+        for cluster, factory in self.factories.items():
+            if cluster not in self.clusters:
+                connection.execute(_FACTORY, {"key_cluster": cluster, "now_made": factory})
         jobs = [({"cluster": job.cluster, "proc": job.proc}, each) for job, each in self.jobs.items()]
         _put(connection, JOBS, [(key, None if each is None else _job_row(each)) for key, each in jobs])
         claims = [({"claim_id": key}, each) for key, each in self.claims.items()]
@@ -643,13 +670,16 @@ class _Batch:
 
 _GONE: Final = update(CLUSTERS).where(CLUSTERS.c.cluster == bindparam("key_cluster")).values(gone=bindparam("now_gone"))
 _TOLD: Final = update(CLUSTERS).where(CLUSTERS.c.cluster == bindparam("key_cluster")).values(told=bindparam("now_told"))
+_FACTORY: Final = (
+    update(CLUSTERS).where(CLUSTERS.c.cluster == bindparam("key_cluster")).values(factory=bindparam("now_made"))
+)
 
 
 def _readable(text: str) -> str:
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace").replace("\0", "\ufffd")
 
 
-# Statements are made once: making one costs as much as carrying it out.
+# Statements are built once: building one costs as much as executing it.
 @cache
 def _insertion(table: Table) -> Insert:
     return insert(table)
@@ -657,10 +687,10 @@ def _insertion(table: Table) -> Insert:
 
 @cache
 def _replacement(table: Table, dialect: str) -> Insert | None:
-    """Insert rows, or replace those that have their keys; None where the database has no statement for that."""
+    """A statement that inserts rows, or replaces those with their keys; None if the database has none for that."""
     if dialect not in ("sqlite", "postgresql"):
         return None
-    # Only that of the database which is used: each is large.
+    # Only the dialect that is used is imported: each is large.
     statement = import_module(f"sqlalchemy.dialects.{dialect}").insert(table)
     keys = [column.name for column in table.primary_key]
     others = {column.name: statement.excluded[column.name] for column in table.c if column.name not in keys}
@@ -679,14 +709,14 @@ def _add(connection: Connection, table: Table, rows: list[dict[str, Any]]) -> No
 
 
 def _drop(connection: Connection, table: Table, keys: list[dict[str, Any]]) -> None:
-    """Delete rows by their keys: one statement, executed for each."""
+    """A statement that deletes rows by their keys, executed for each."""
     if keys:
         found = [{f"key_{name}": value for name, value in key.items()} for key in keys]
         connection.execute(_deletion(table, tuple(keys[0])), found)
 
 
 def _put(connection: Connection, table: Table, rows: list[tuple[dict[str, Any], dict[str, Any] | None]]) -> None:
-    """Keys of rows, and what they are from now on: None for nothing."""
+    """Keys of rows, and their new values: None to delete."""
     statement = _replacement(table, connection.dialect.name)
     _drop(connection, table, [key for key, row in rows if row is None or statement is None])
     present = [row for _, row in rows if row is not None]
@@ -694,7 +724,9 @@ def _put(connection: Connection, table: Table, rows: list[tuple[dict[str, Any], 
         connection.execute(_insertion(table) if statement is None else statement, present)
 
 
-def _cluster_row(change: ch.PutCluster, gone: dict[int, str], told: dict[int, str]) -> dict[str, Any]:
+def _cluster_row(
+    change: ch.PutCluster, gone: dict[int, str], told: dict[int, str], factories: dict[int, str]
+) -> dict[str, Any]:
     return {
         "cluster": change.cluster,
         "owner": change.owner,
@@ -704,6 +736,7 @@ def _cluster_row(change: ch.PutCluster, gone: dict[int, str], told: dict[int, st
         "plan": _dumped(change.plan),
         "gone": gone.get(change.cluster, ""),
         "told": told.get(change.cluster, ""),
+        "factory": factories.get(change.cluster, ""),
     }
 
 
@@ -730,7 +763,7 @@ def _claim_row(change: ch.PutClaim) -> dict[str, Any]:
 
 
 def _is_apart(change: ch.AddHistory) -> bool:
-    """Whether an ad is kept without what it has in common with the others of its cluster."""
+    """Whether an ad is stored without what it has in common with the others of its cluster."""
     return change.cluster is not None and (change.last is not None or change.cluster.count >= LARGE_CLUSTER)
 
 
@@ -790,6 +823,7 @@ def _clusters(connection: Connection) -> Iterator[KeptCluster]:
             plan=_LOADER.decode(row.plan),
             gone=row.gone,
             told=row.told,
+            factory=row.factory,
         )
 
 
@@ -800,7 +834,7 @@ def _jobs(connection: Connection) -> Iterator[KeptJob]:
 
 
 class _PastClusters:
-    """Clusters whose jobs have left, as they are needed."""
+    """Clusters whose jobs have left, loaded on demand."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -826,7 +860,7 @@ class _PastClusters:
 
 
 def _past_ads(row: Any, past: _PastClusters, proc: int | None) -> Iterator[ClassAd]:
-    """The ads that a row of the history stands for, the last first; of one job only with `proc`."""
+    """The ads of a row of the history, the last first; only that of one job with `proc`."""
     ad = ad_from(_LOADER.decode(row.ad))
     if row.last is None:
         yield ad

@@ -1,7 +1,7 @@
-"""The machine that a user submits from, as the submit language asks for it: files, environment, commands, chance.
+"""The machine from which a user submits, as the submit language's host: files, environment, commands, random numbers.
 
-Everything here is effect: it reads what is there and decides nothing. Files are looked at as the user who runs this
-program; what cannot be read is as if it were not there.
+Everything here is effects: it reads the system and decides nothing. Files are accessed as the user who runs this
+program; a file that cannot be read is treated as missing.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from roost.config import CommandResult
 from roost.config.limits import DEFAULT_LIMITS
 from roost.schedd.submit import FileKind
 
-#: Time that a command whose output is items may take, s.
+#: Time limit of a command whose output is items, s.
 COMMAND_S: Final = 60.0
-#: What of a file with items is read, characters; `roost.schedd.submit` says so if there is more.
+#: How much of a file with items is read, characters; `roost.schedd.submit` reports if there is more.
 ITEMS_CHARS_MAX: Final = 500_000_000
-#: Names under which open files of this program itself can be read.
+#: Names under which this program's own open files can be read.
 _HANDED_OVER: Final = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
-#: Entries of one directory tree whose sizes are added up.
+#: Maximum number of entries of one directory tree whose sizes are summed.
 _ENTRIES_MAX: Final = 1_000_000
 
 
@@ -30,12 +30,12 @@ class SystemSubmitHost:
     """The submit language's view of this machine."""
 
     def __init__(self, cwd: str | None = None) -> None:
-        #: Where the user submits. PWD keeps the path that the user took there, through links.
+        #: The user's working directory. PWD keeps the path that the user took there, through links.
         self._cwd = cwd or _logical_cwd()
 
     @property
     def cwd(self) -> str:
-        """Where the user submits, absolute."""
+        """The directory from which the user submits, absolute."""
         return self._cwd
 
     def _path(self, path: str) -> Path:
@@ -46,10 +46,10 @@ class SystemSubmitHost:
         return os.environ
 
     def read_text(self, path: str) -> str | None:
-        """The text of a regular file, or of a pipe handed to this program; what is not UTF-8 becomes signs of it."""
+        """The text of a regular file, or of a pipe passed to this program; bytes that are not UTF-8 are escaped."""
         whole = self._path(path)
         try:
-            # Opening a pipe without a writer would wait for ever.
+            # Opening a pipe without a writer would wait forever.
             if not whole.is_file() and not str(whole).startswith(_HANDED_OVER):
                 return None
             with whole.open(encoding="utf-8", errors="replace", newline="") as file:
@@ -58,7 +58,7 @@ class SystemSubmitHost:
             return None
 
     def kind_of(self, path: str) -> FileKind | None:
-        """What a path is, links followed; None for what the user may not read."""
+        """What a path is, following links; None if the user may not read it."""
         whole = self._path(path)
         try:
             if whole.is_dir():
@@ -68,7 +68,7 @@ class SystemSubmitHost:
             return None
 
     def size_of(self, path: str) -> int | None:
-        """The size of a file, or of all in a directory, bytes."""
+        """The size of a file, or of all files in a directory, bytes."""
         whole = self._path(path)
         try:
             if whole.is_dir():
@@ -78,7 +78,7 @@ class SystemSubmitHost:
             return None
 
     def glob(self, pattern: str) -> list[str]:
-        """The paths that a pattern matches; names that begin with a dot only where the pattern has it."""
+        """The paths that a pattern matches; names that begin with a dot only if the pattern has it."""
         try:
             from glob import glob
 
@@ -87,7 +87,7 @@ class SystemSubmitHost:
             return []
 
     def run_command(self, command: str) -> CommandResult:
-        """Run a command line by the shell, where the user submits."""
+        """Run a command line with the shell, in the user's working directory."""
         import subprocess
 
         try:
@@ -104,19 +104,19 @@ class SystemSubmitHost:
         return CommandResult(status=done.returncode, output=done.stdout.decode("utf-8", "replace"))
 
     def random_integer(self, low: int, high: int) -> int:
-        """A number from the system's generator."""
+        """A number from the system's random generator."""
         import random
 
         return random.SystemRandom().randint(low, high)
 
     def local_date(self, instant: float) -> tuple[int, int, int]:
-        """The day in the zone of this process (TZ)."""
+        """The date in the time zone of this process (TZ)."""
         day = time.localtime(instant)
         return day.tm_year, day.tm_mon, day.tm_mday
 
 
 def _logical_cwd() -> str:
-    """The working directory as the user named it, if that is the one."""
+    """The working directory under the user's name for it, if that is the same directory."""
     named = os.environ.get("PWD", "")
     try:
         if named.startswith("/") and Path(named).samefile("."):

@@ -1,7 +1,7 @@
-"""Users' event logs, written side by side: one user's file server or deputy that hangs delays no other user's log.
+"""Users' event logs, written concurrently: a file server or deputy of one user that hangs delays no other user's log.
 
 The pieces of one user's logs are written in order, in a thread. A user whose log takes longer than `PATIENCE_S` is not
-waited for again until it has taken everything.
+waited for again until everything is written.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from roost.runtime.queue.store import LogPiece
 
 _log = logging.getLogger("roost.schedd")
 
-#: How long orders wait for an event log, s: a log is mostly written before its reader acts on what it tells.
+#: How long effects wait for an event log, s: a log is usually written before its reader acts on the event.
 PATIENCE_S: Final = 0.5
 
 
 class _Writer:
-    """The logs of one user, and what they have not taken yet."""
+    """The logs of one user, and the text waiting for them."""
 
     def __init__(self, deputies: Deputies) -> None:
         self.files = LogFiles(deputies)
@@ -33,7 +33,7 @@ class _Writer:
 
 
 class UserLogs:
-    """The event logs of all users of a queue. `heard` is told what became of pieces."""
+    """The event logs of all users of a queue. `heard` is called with the results."""
 
     def __init__(self, deputies: Deputies, heard: Callable[[Appended], None]) -> None:
         self._deputies = deputies
@@ -50,11 +50,11 @@ class UserLogs:
             writer.is_slow = writer.task is not None
 
     def write_again(self, pieces: Iterable[LogPiece]) -> None:
-        """Write pieces that may be in their files already: an earlier daemon was killed."""
+        """Write pieces that may already be in their files, because an earlier daemon was killed."""
         self._begin(pieces, again=True)
 
     def retry(self) -> None:
-        """Try again what logs have not taken."""
+        """Retry what logs have not accepted."""
         for owner, writer in list(self._writers.items()):
             if writer.task is None:
                 if writer.files.wait:
@@ -63,12 +63,12 @@ class UserLogs:
                     del self._writers[owner]
 
     def is_behind(self, owner: str) -> bool:
-        """Whether a user's logs have to take earlier pieces first."""
+        """Whether a user's logs have earlier pieces waiting."""
         writer = self._writers.get(owner)
         return writer is not None and (writer.task is not None or writer.files.wait)
 
     async def settle(self, timeout_s: float) -> None:
-        """Wait until all pieces are written, for some time."""
+        """Wait until all pieces are written, up to a time limit."""
         tasks = [writer.task for writer in self._writers.values() if writer.task is not None]
         if tasks:
             await asyncio.wait(tasks, timeout=timeout_s)

@@ -1,1 +1,1 @@
-"""The process that runs a workflow: `roost.dag` between files, scripts and the queue."""
+"""The process that runs a workflow: `roost.dag`, connected to files, scripts and the queue."""

@@ -1,4 +1,4 @@
-"""The submit description of a run: the job that the process is which runs a DAG.
+"""The submit description of a run: the job of the process that runs a DAG.
 
 Its form is that of `condor_submit_dag`, so that programs which change such a file before they submit it find what they
 look for.
@@ -19,38 +19,40 @@ from roost.model.command_line import environment_to_raw, join_raw, quote
 from roost.model.compatible import CONDOR_VERSION
 from roost.runtime.workflow.files import RunFiles
 
-#: What a run's environment keeps of where it is started.
+#: Variables that a run's environment takes from where it is started.
 KEPT: Final = (
     "CONDOR_CONFIG,_CONDOR_*,PATH,PYTHONPATH,PERL*,PEGASUS_*,TZ,HOME,USER,LANG,LC_ALL,BEARER_TOKEN,"
     "BEARER_TOKEN_FILE,XDG_RUNTIME_DIR,ROOST_HOME,XDG_STATE_HOME"
 )
 
-#: Exit status of a run that is to be started again. With any other the run is over.
+#: Exit status of a run that must be restarted. With any other the run is over.
 AGAIN_EXIT: Final = 3
 _REMOVE: Final = f"(ExitSignal =?= 11 || (ExitCode =!= UNDEFINED && ExitCode =!= {AGAIN_EXIT}))"
 
 
 def final_exit(code: int) -> int:
-    """What a run that is over exits with, where `code` is what its DAG asks for."""
+    """The exit status of a finished run whose DAG asks for `code`."""
     return 1 if code == AGAIN_EXIT else code
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubmitOptions:
-    """What `condor_submit_dag` and `roost dag submit` are told."""
+    """The options of `condor_submit_dag` and `roost dag submit`."""
 
     jobs_max: int | None = None
     idle_max: int | None = None
     pre_max: int | None = None
     post_max: int | None = None
     held_max: int | None = None
-    #: Rescue file to go on from; 0 for the newest.
+    #: Number of the rescue file to continue from; 0 for the newest.
     rescue: int = 0
-    #: The newest rescue file is used where there is one.
+    #: A save file or a rescue file with another name to continue from; "" for none.
+    rescue_file: str = ""
+    #: Whether to use the newest rescue file if there is one.
     use_rescue: bool = True
     #: Start as if the DAG had never run.
     force: bool = False
-    #: Go on by the event log of the nodes.
+    #: Whether to continue from the event log of the nodes.
     recover: bool = False
     always_post: bool = False
     use_dag_directory: bool = False
@@ -87,6 +89,7 @@ def run_words(files: tuple[str, ...], options: SubmitOptions, program: str) -> l
     words += ["-UseDagDir"] if options.use_dag_directory else []
     words += ["-AutoRescue", "1" if options.use_rescue else "0"]
     words += ["-DoRescueFrom", str(options.rescue)] if options.rescue else []
+    words += ["-load_save", options.rescue_file] if options.rescue_file else []
     words += ["-import_env"] if options.keep_environment else []
     words += ["-force"] if options.force else []
     return words
@@ -134,5 +137,5 @@ def dag_description(files: tuple[str, ...], dag: Dag | None, options: SubmitOpti
 
 
 def inner_description(file: str, options: SubmitOptions) -> str:
-    """The description of a DAG within a DAG, which has the limits of the outer one."""
-    return dag_description((file,), None, replace(options, rescue=0, recover=False, append=()))
+    """The description of a DAG within a DAG, with the limits of the outer one."""
+    return dag_description((file,), None, replace(options, rescue=0, rescue_file="", recover=False, append=()))

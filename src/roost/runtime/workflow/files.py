@@ -1,4 +1,4 @@
-"""The files beside a DAG file, by DAGMan's names, relative to where the run was started."""
+"""The files next to a DAG file, under DAGMan's names, relative to where the run was started."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from roost.runtime.files.bounded_text import bounded_text
 from roost.runtime.files.whole_files import write_first, write_whole
 from roost.runtime.processes.shepherd.processes import boot_id, is_alive, start_of
 
-#: How long a DAG that another run has is waited for, and how often it is looked, s.
+#: How long to wait for a DAG that another run has locked, and the interval of checks, s.
 LOCKED_S: Final = 10.0
 _LOOK_S: Final = 0.1
 
-#: Rescue files of one DAG, where the settings say nothing else.
+#: Maximum number of rescue files of one DAG by default.
 RESCUES_MAX: Final = 100
 
 
@@ -30,7 +30,7 @@ class RunFiles:
 
     #: The first DAG file.
     primary: str
-    #: There are others.
+    #: Whether there are others.
     several: bool = False
 
     def _beside(self, suffix: str) -> Path:
@@ -43,7 +43,7 @@ class RunFiles:
 
     @property
     def out(self) -> Path:
-        """What the process prints."""
+        """The output of the process."""
         return self._beside(".lib.out")
 
     @property
@@ -58,7 +58,7 @@ class RunFiles:
 
     @property
     def debug(self) -> Path:
-        """What the run did, for people."""
+        """The log of the run, for people."""
         return self._beside(".dagman.out")
 
     @property
@@ -68,17 +68,17 @@ class RunFiles:
 
     @property
     def lock(self) -> Path:
-        """There while the run is not over."""
+        """Exists while the run is not over."""
         return self._beside(".lock")
 
     @property
     def metrics(self) -> Path:
-        """Figures, written at the end."""
+        """Statistics, written at the end."""
         return self._beside(".metrics")
 
     @property
     def halt(self) -> Path:
-        """While it is there, nothing new is begun."""
+        """While it exists, nothing new is started."""
         return self._beside(".halt")
 
     def rescue(self, number: int) -> Path:
@@ -86,11 +86,11 @@ class RunFiles:
         return self._beside(f"{'_multi' if self.several else ''}.rescue{number:03}")
 
     def last_rescue(self, most: int = RESCUES_MAX) -> int:
-        """The number of the newest rescue file; 0 where there is none."""
+        """The number of the newest rescue file; 0 if there is none."""
         return next((number for number in range(most, 0, -1) if self.rescue(number).exists()), 0)
 
     def retire_rescues(self, above: int, most: int = RESCUES_MAX) -> None:
-        """Give rescue files that are newer than one another name. Raises OSError."""
+        """Rename rescue files that are newer than a given one. Raises OSError."""
         for number in range(above + 1, most + 1):
             path = self.rescue(number)
             if path.exists():
@@ -103,7 +103,7 @@ def unused(path: Path) -> Path:
 
 
 def read_text(path: str) -> str | None:
-    """The text of a file; None where it cannot be read, or is too long."""
+    """The text of a file; None if it cannot be read, or is too long."""
     try:
         return bounded_text(Path(path))
     except OSError:
@@ -115,12 +115,12 @@ class Locked(Exception):
 
 
 def take_lock(path: Path, *, own_job: str = "", patience_s: float = LOCKED_S) -> bool:
-    """Write who runs the DAG; whether an earlier run left the file behind. Raises Locked, OSError.
+    """Write the process that runs the DAG; return whether an earlier run left the file behind. Raises Locked, OSError.
 
     A process that has ended owns nothing, even while it is a zombie. This waits for one that runs: for an earlier
-    process of the same run, `own_job`, which is on its way out if the queue has started another, however long that
-    takes; for any other up to `patience_s`. It waits as long for a lock that names no process: its run may be that of
-    another program, which removes it at its end; then the lock is taken over.
+    process of the same run, `own_job`, without limit, since it is exiting if the queue has started another; for any
+    other up to `patience_s`. It waits as long for a lock that names no process: its run may belong to another program,
+    which removes it at its end; then the lock is taken over.
     """
     text = f"{os.getpid()} {start_of(os.getpid())} {boot_id()} {own_job}\n"
     left, until = False, time.monotonic() + patience_s
@@ -136,20 +136,22 @@ def take_lock(path: Path, *, own_job: str = "", patience_s: float = LOCKED_S) ->
             return True
         if is_late and isinstance(owner, _Owner) and not (own_job and owner.job == own_job):
             raise Locked(
-                f"{path}: process {owner.pid}{owner.job and f', job {owner.job},'} runs this DAG; wait for its end, or "
-                f"remove its job"
+                f"{path}: process {owner.pid}{owner.job and f', job {owner.job},'} is already running this "
+                "DAG; wait for it to finish, or remove its job"
             )
         time.sleep(_LOOK_S)
 
 
 def _take_over(path: Path, text: str, *, is_late: bool) -> _Owner | Unknown | None:
-    """Replace a lock that no longer has an owner, one process after another; None if that is done, else its owner."""
+    """Replace a lock that no longer has an owner, one process after another; return None if that is done, otherwise its
+    owner.
+    """
     try:
         file = os.open(path, os.O_RDWR | os.O_CLOEXEC)
     except FileNotFoundError:
         return UNKNOWN
     try:
-        # Where the file system has no such locks, runs that begin at the same instant are not told apart.
+        # On file systems without such locks, runs that begin at the same instant are not distinguished.
         with contextlib.suppress(OSError):
             fcntl.flock(file, fcntl.LOCK_EX)
         try:
@@ -171,7 +173,7 @@ class _Owner(NamedTuple):
     """The process that runs the DAG, according to a lock."""
 
     pid: int
-    #: When the process began, in the kernel's ticks, and the boot of the machine that counts them.
+    #: When the process began, in the kernel's ticks, and the boot to which these refer.
     began: int
     boot: str
     job: str
@@ -192,7 +194,7 @@ UNKNOWN: Final[Literal[Unknown.UNKNOWN]] = Unknown.UNKNOWN
 
 
 def _owner(path: Path) -> _Owner | Unknown:
-    """The owner on record."""
+    """The recorded owner."""
     try:
         pid, began, boot, job, *_ = *path.read_text().split(), "", "", ""
         return _Owner(int(pid), int(began), boot, job)

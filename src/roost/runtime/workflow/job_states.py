@@ -1,11 +1,11 @@
-"""The job state log of a run (``JOBSTATE_LOG file``), which Pegasus and its like follow: one line for each thing that
-happens to a node, only ever appended to.
+"""The job state log of a run (``JOBSTATE_LOG file``), which Pegasus and similar tools follow: one line for each event
+of a node, append-only.
 
 A line is ``time node event id tag - number``: the id is that of the job, or its exit status in JOB_SUCCESS and
-JOB_FAILURE; the tag is what the job's description says in ``+pegasus_site``, or in the attribute that ``+job_tag_name``
-names; the number is a new one for each try of a node, and goes on where an earlier run of the same file ended. The
-nodes' event log says what happens to jobs, at its times. A run that goes on after it was killed reads its file again,
-and writes only the missing lines.
+JOB_FAILURE; the tag is the value of ``+pegasus_site`` in the job's description, or of the attribute that
+``+job_tag_name`` names; the number is a new one for each try of a node, and continues where an earlier run of the same
+file ended. Events of jobs, and their times, come from the nodes' event log. A run that continues after it was killed
+reads its file, and writes only the missing lines.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ _log = logging.getLogger("roost.dag")
 _LINE: Final = re.compile(r"(\d+) (\S+) (\S+) (\S+) (\S+) - (\d+)\n?")
 _STARTED: Final = re.compile(r"\d+ INTERNAL \*\*\* (DAGMAN|RECOVERY)_STARTED ")
 _WORD: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
-#: Events whose word is not that of their ad's type.
+#: Events whose word differs from the type of their ad.
 _WORDS: Final[Mapping[int, str]] = {log.ImageSize.NUMBER: "IMAGE_SIZE", log.JobReleased.NUMBER: "JOB_RELEASED"}
 
 
 class _Told(NamedTuple):
-    """What makes a line the same as another."""
+    """The fields that identify a line."""
 
     at: int
     node: str
@@ -42,8 +42,8 @@ class _Told(NamedTuple):
 class JobStates:
     """One such log; none at all where its path is "".
 
-    `nodes` and `clusters` are the run's: how far each is, by the node's name and by its cluster. `tag_of` reads the
-    tag of a node's description.
+    `nodes` and `clusters` are the run's: the progress of each node, by name and by cluster. `tag_of` reads the tag of a
+    node's description.
     """
 
     def __init__(
@@ -64,15 +64,15 @@ class JobStates:
         self._of_cluster: dict[int, int] = {}
         self._of_try: dict[tuple[str, int], int] = {}
         self._next = 1
-        #: Lines of the run that this one goes on with: each with its number.
+        #: Lines of the continued run, each with its number.
         self._known: dict[_Told, int] = {}
-        #: Events of jobs that were read while the run did not know their clusters yet.
+        #: Events of jobs that were read before the run knew their clusters.
         self._waiting: list[log.LoggedEvent] = []
 
     # -- the run itself ----------------------------------------------------------------------------------
 
     def began(self, job: str, *, recovering: bool) -> None:
-        """The run begins, or goes on."""
+        """Log that the run begins or continues."""
         if self._path is None:
             return
         self._read(recovering)
@@ -81,12 +81,12 @@ class JobStates:
             self._write("INTERNAL *** RECOVERY_STARTED ***")
 
     def recovered(self) -> None:
-        """All that happened before is known again."""
+        """Note that all earlier events have been read."""
         self._write("INTERNAL *** RECOVERY_FINISHED ***")
         self._known = {}
 
     def finished(self, status: int) -> None:
-        """The run is over."""
+        """Log that the run is over."""
         self._write(f"INTERNAL *** DAGMAN_FINISHED {status} ***")
 
     def _read(self, recovering: bool) -> None:
@@ -116,24 +116,24 @@ class JobStates:
     # -- scripts and submissions -------------------------------------------------------------------------
 
     def script_began(self, node: str, point: ScriptPoint) -> None:
-        """A script begins."""
+        """Log that a script begins."""
         if point is not ScriptPoint.HOLD:
             self._of_node(
                 node, f"{point.name}_SCRIPT_STARTED", self._job_of(node) if point is ScriptPoint.POST else "-"
             )
 
     def pre_ended(self, node: str, *, good: bool) -> None:
-        """A PRE script has ended; of POST scripts the nodes' event log tells."""
+        """Log the end of a PRE script; POST scripts are in the nodes' event log."""
         self._of_node(node, f"PRE_SCRIPT_{'SUCCESS' if good else 'FAILURE'}", "-")
 
     def submitted(self, node: str, cluster: int, tag: str) -> None:
-        """The queue has taken a node's jobs."""
+        """Log that the queue has accepted a node's jobs."""
         if self._path is not None:
             self._tags[node] = tag or "-"
             self._of_cluster[cluster] = self._number(node)
 
     def refused(self, node: str) -> None:
-        """The queue has not taken them."""
+        """Log that the queue has refused them."""
         self._of_node(node, "SUBMIT_FAILURE", "-")
 
     def _job_of(self, node: str) -> str:
@@ -145,7 +145,7 @@ class JobStates:
             self._tell(_Told(int(self._clock.now()), node, word, id_), self._number(node))
 
     def _number(self, node: str) -> int:
-        """The number of a node's present try."""
+        """The number of a node's current try."""
         key = node, self._nodes[node].retry
         if key not in self._of_try:
             self._of_try[key] = self._next
@@ -155,12 +155,12 @@ class JobStates:
     # -- jobs --------------------------------------------------------------------------------------------
 
     def heard(self, logged: log.LoggedEvent) -> None:
-        """The nodes' event log tells something."""
+        """Handle an event of the nodes' event log."""
         if self._path is not None and logged.event is not None:
             self._waiting.append(logged)
 
     def catch_up(self) -> None:
-        """Write what was heard; the run knows its jobs now."""
+        """Write pending events; the run knows its jobs now."""
         waiting, self._waiting = self._waiting, []
         for logged in waiting:
             for told, cluster in self._lines_of(logged):

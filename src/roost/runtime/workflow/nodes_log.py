@@ -1,4 +1,6 @@
-"""The event log of all nodes' jobs, as events of a run. The queue writes it; of POST scripts, the run does."""
+"""The event log of all nodes' jobs, as events of a run. The queue writes it; the run writes the events of POST
+scripts.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ from roost.schedd.event_log import log
 _log = logging.getLogger("roost.dag")
 
 _NODE: Final = re.compile(r"DAG Node: (\S+)")
-#: What of the log is read at once, bytes.
+#: How much of the log is read at once, bytes.
 _PIECE: Final = 1 << 20
 
 
@@ -31,36 +33,36 @@ class NodesLog:
     ) -> None:
         self._path = path
         self._clock = clock
-        #: Told of every event that is read.
+        #: Called with every event that is read.
         self._heard = heard
         self._reader = log.LogReader()
         self._at = 0
 
     def begin_anew(self) -> None:
-        """Forget an earlier run's log. Raises OSError."""
+        """Remove an earlier run's log. Raises OSError."""
         self._path.unlink(missing_ok=True)
         self._path.touch()
         self._at, self._reader = 0, log.LogReader()
 
     def news(self) -> Iterator[o.Event]:
-        """What has happened to jobs since the last time."""
+        """The events of jobs since the last call."""
         for logged in self._logged():
             event = event_of(logged)
             if event is not None:
                 yield event
 
     def past(self) -> list[o.Event]:
-        """All that the log tells, submissions and POST scripts too; `news` goes on behind it."""
+        """All events in the log, including submissions and POST scripts; `news` continues after it."""
         logged = list(self._logged())
         return list(_with_nodes(logged, _jobs(logged)))
 
     def submissions(self) -> dict[int, tuple[str, int]]:
-        """Cluster to node and number of jobs, of all submissions that the log tells of by now."""
+        """Cluster to node and number of jobs, for all submissions in the log so far."""
         found = _with_nodes(logged := list(self._read_again()), _jobs(logged))
         return {each.cluster: (each.node, each.jobs) for each in found if isinstance(each, o.NodeSubmitted)}
 
     def again(self, cluster: int) -> Iterator[o.Event]:
-        """What `news` has told of a cluster, once more: it was not known then whose it was."""
+        """The events of a cluster that `news` has already returned, when its node was still unknown."""
         for logged in self._read_again(self._at):
             if logged.cluster == cluster:
                 self._heard(logged)
@@ -69,7 +71,7 @@ class NodesLog:
                     yield event
 
     def _read_again(self, size: int = -1) -> Iterator[log.LoggedEvent]:
-        """The events of the log from its beginning; `size` bytes of it, all of them for less than 0."""
+        """The events of the log from its beginning; `size` bytes of it, all of them if negative."""
         try:
             with self._path.open("rb") as file:
                 data = file.read(size)
@@ -94,7 +96,7 @@ class NodesLog:
             return
 
     def write_post(self, node: str, cluster: int | None, status: int) -> None:
-        """Write that a POST script has ended. Raises OSError."""
+        """Write the event that a POST script has ended. Raises OSError."""
         exit_ = log.ProgramExit(code=status, signal=None) if status >= 0 else log.ProgramExit(code=None, signal=-status)
         event = log.PostScriptTerminated(exit=exit_, node_name=node)
         text = log.format_event(event, -1 if cluster is None else cluster, 0, self._clock.now())
@@ -126,7 +128,7 @@ def _with_nodes(logged: Iterable[log.LoggedEvent], jobs: Counter[int]) -> Iterat
 
 
 def event_of(logged: log.LoggedEvent) -> o.Event | None:
-    """What an event of a log means to a run; None for nothing."""
+    """The meaning of a log event for a run; None for none."""
     cluster, proc = logged.cluster, logged.proc
     match logged.event:
         case log.Execute():
@@ -143,5 +145,5 @@ def event_of(logged: log.LoggedEvent) -> o.Event | None:
 
 
 def _status(exit_: log.ProgramExit) -> int:
-    """An exit status; a signal is negative."""
+    """An exit status; negative for a signal."""
     return -exit_.signal if exit_.signal else exit_.code or 0

@@ -1,12 +1,12 @@
 """The process that runs a DAG: a plain loop around the core, the nodes' event log, scripts and signals.
 
-It keeps nothing of its own that must not be lost. The event log that the queue writes tells what jobs did, and results
-of POST scripts are written there too; killed at any moment and started again, the process reads that log, asks the
-queue for jobs that it has not heard of, and is where it was. PRE scripts may run twice, and so may a POST script whose
-end was not seen when the run was killed.
+It has no state of its own that must not be lost. The event log that the queue writes contains the events of jobs, and
+results of POST scripts are written there too; killed at any moment and restarted, the process reads that log, asks the
+queue for jobs that it does not know, and continues where it was. PRE scripts may run twice, and so may a POST script
+whose end was not observed when the run was killed.
 
 Signals: SIGUSR1 removes the run (its jobs, then a rescue file), SIGTERM, SIGINT and SIGQUIT leave its jobs in the
-queue, for a run that goes on later.
+queue, for a run that continues later.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import Any, Final, Protocol
 from roost.base.records import dataclass, field, replace
 from roost.dag import Dag, ScriptPoint
 from roost.dag import orders as o
-from roost.dag.run import Run, Settings, Step, Taken
+from roost.dag.run import NodeTransition, Run, Settings, Step
 from roost.dag.states import NodeState
 from roost.dag.texts import (
     STATUS_WORDS,
@@ -46,25 +46,25 @@ from roost.schedd.submit import Submission
 
 _log = logging.getLogger("roost.dag")
 
-#: How often the nodes' log, the halt file and scripts are looked at, s.
+#: Interval of checks of the nodes' log, the halt file and scripts, s.
 LOOK_S: Final = 0.2
-#: How often the run's own job and the status table are told, s.
+#: Interval of updates of the run's own job and of the status table, s.
 TELL_S: Final = 2.0
 
 
 class QueueAway(Exception):
-    """The queue does not answer now."""
+    """The queue does not answer at the moment."""
 
 
 class QueueRefused(Exception):
-    """The queue does not take the jobs."""
+    """The queue refuses the jobs."""
 
 
 class Queue(Protocol):
-    """The job queue, as a run needs it."""
+    """The interface of the job queue for a run."""
 
     def submit(self, submission: Submission) -> tuple[int, int]:
-        """Cluster and number of jobs. Raises QueueAway, QueueRefused."""
+        """Submit; return cluster and number of jobs. Raises QueueAway, QueueRefused."""
 
     def remove(self, cluster: int, reason: str) -> None:
         """Remove a cluster. Raises QueueAway."""
@@ -73,7 +73,7 @@ class Queue(Protocol):
         """Change attributes of the run's own job. Raises QueueAway."""
 
     def clusters_of(self, run_cluster: int) -> dict[int, tuple[str, int]]:
-        """Cluster to node and number of jobs, of all jobs of the run that are in the queue. Raises QueueAway."""
+        """Cluster to node and number of jobs, for all jobs of the run in the queue. Raises QueueAway."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -86,12 +86,15 @@ class Process:
     queue: Queue
     submitter: Submitter
     version: str
-    #: The rescue file that it goes on from; 0 for none.
+    #: The rescue file from which it continues; 0 for none.
     rescue: int = 0
     rescues_max: int = 100
-    #: What the run's own job is told once: the batch that it and its nodes are, where it was submitted without.
+    #: Interval of submissions, s, and how many are made before the run checks for events.
+    submit_delay_s: float = 0.0
+    submits_max: int = 100
+    #: Attributes set once in the run's own job: the batch of the run and its nodes, if it was submitted without one.
     batch: dict[str, str] = field(default_factory=dict)
-    #: Where the relative paths of the DAG begin.
+    #: The directory to which the relative paths of the DAG refer.
     directory: Path = field(default_factory=Path)
     clock: Clock = SYSTEM
     scripts: Scripts = field(default_factory=Scripts)
@@ -106,13 +109,16 @@ class Process:
     _status_at: float = field(init=False, default=0.0)
     _told_at: float = field(init=False, default=0.0)
     _changed: bool = field(init=False, default=True)
-    #: Clusters of nodes that the run has been told of.
+    #: Clusters of nodes that the run knows.
     _clusters: set[int] = field(init=False, default_factory=set)
-    #: Nodes whose submission was not answered: their jobs may be in the queue, or have been.
+    #: Nodes whose submission was not answered: their jobs may be, or may have been, in the queue.
     _unanswered: set[str] = field(init=False, default_factory=set)
-    #: Node whose POST script runs to its cluster, and to the status of the script if that is killed.
+    #: Node with a running POST script to its cluster, and to the status of the script if that is killed.
     _posts: dict[str, tuple[int | None, int]] = field(init=False, default_factory=dict)
     _away: bool = field(init=False, default=False)
+    #: Number of submissions since the last check, and when the next one may be made.
+    _submits: int = field(init=False, default=0)
+    _submit_at: float = field(init=False, default=0.0)
 
     def __post_init__(self) -> None:
         self.run = Run(self.dag, self.settings)
@@ -123,14 +129,14 @@ class Process:
         self.log = NodesLog(self.files.nodes_log, self.states.heard, self.clock)
 
     def work(self, *, recovering: bool) -> int:
-        """Run until the run is over, or a signal says to leave it; the exit status. Raises OSError."""
+        """Run until the run is over, or a signal orders to leave it; return the exit status. Raises OSError."""
         self.begin(recovering=recovering)
         while (code := self.look()) is None:
             self.signals.wait(LOOK_S)
         return code
 
     def begin(self, *, recovering: bool) -> None:
-        """Begin the run, or go on with it; `look` does the rest. Raises OSError."""
+        """Begin or continue the run; `look` does the rest. Raises OSError."""
         self._began_at = self.clock.now()
         self.signals.listen()
         if not recovering:
@@ -147,7 +153,7 @@ class Process:
             self.states.recovered()
 
     def look(self) -> int | None:
-        """See what has happened, and act on it; the exit status of a run that is over or left. Raises OSError."""
+        """Check for events, and act on them; return the exit status of a run that is over or left. Raises OSError."""
         leave = 0 if self._finish is not None else self._look()
         if leave:
             self.scripts.stop()
@@ -155,12 +161,12 @@ class Process:
             return AGAIN_EXIT
         return None if self._finish is None else self._end(self._finish)
 
-    # -- what happens ------------------------------------------------------------------------------------
+    # -- events ------------------------------------------------------------------------------------------
 
     def _past(self) -> Iterator[o.Event]:
-        """What the nodes' log tells, and what the queue has that is not in it."""
+        """The events of the nodes' log, and jobs in the queue that are not in it."""
         own, heard = self.submitter.cluster, set[int]()
-        # What leaves the queue after that stands in the log.
+        # Jobs that leave the queue after that are in the log.
         present = {} if own is None else self._asked_again(own)
         for event in self.log.past():
             if isinstance(event, o.NodeSubmitted):
@@ -184,13 +190,14 @@ class Process:
                 time.sleep(1)
 
     def _look(self) -> int:
-        """Tell the core what has happened; the signal that says to leave, or 0."""
+        """Pass events to the core; return the signal that orders to leave, or 0."""
         while (number := self.signals.take()) is not None:
             if number == signal.SIGUSR1:
                 _log.info("the run is being removed")
                 self._tell(o.RemovalAsked())
             elif number != signal.SIGCHLD:
                 return number
+        self._submits = 0
         self._carry_out()
         news = tuple(self.log.news())
         self.states.catch_up()
@@ -225,14 +232,14 @@ class Process:
     def _take(self, step: Step, *, past: bool = False) -> None:
         for taken in step.transitions:
             self.took(taken)
-            # What happened in the past stands in the log already.
+            # Earlier events are in the log already.
             if taken.row.source is NodeState.POSTRUN and not past:
                 self._write_post(taken.node)
             self._changed = True
         self._todo += step.orders
 
-    def took(self, taken: Taken) -> None:
-        """Tell that a node has taken a row of its table."""
+    def took(self, taken: NodeTransition) -> None:
+        """Log that a node has taken a row of its table."""
         progress, row = self.run.nodes[taken.node], taken.row
         telling = row.target in (NodeState.READY, NodeState.ERROR)
         details = f": {progress.details}" if telling and progress.details else ""
@@ -240,7 +247,7 @@ class Process:
         _log.info("node %s: %s -> %s (%s)%s", taken.node, row.source.name, row.target.name, cause, details)
 
     def _write_post(self, node: str) -> None:
-        # A node that is tried again has forgotten its cluster and how the script ended by now.
+        # A retried node has already forgotten its cluster and how the script ended.
         progress = self.run.nodes[node]
         cluster, status = self._posts.pop(node, (progress.cluster, progress.status))
         self.log.write_post(node, cluster, status)
@@ -250,6 +257,8 @@ class Process:
     def _carry_out(self) -> None:
         while self._todo:
             order = self._todo[0]
+            if isinstance(order, o.SubmitNode) and not self._may_submit():
+                return
             try:
                 self._do(order)
             except QueueAway as problem:
@@ -259,6 +268,14 @@ class Process:
                 return
             self._away = False
             self._todo.pop(0)
+
+    def _may_submit(self) -> bool:
+        """Whether a node may be submitted now; if so, it counts as submitted."""
+        now = self.clock.now()
+        if self._submits >= self.submits_max or now < self._submit_at:
+            return False
+        self._submits, self._submit_at = self._submits + 1, now + self.submit_delay_s
+        return True
 
     def _do(self, order: o.Order) -> None:
         match order:
@@ -316,7 +333,7 @@ class Process:
         own = self.submitter.cluster
         if name not in self._unanswered or own is None:
             return None
-        # The queue has what has not left it, and what has left it stands in the log by then.
+        # Jobs are either in the queue or, if they have left it, in the log by then.
         present = self.queue.clusters_of(own)
         found = self.log.submissions() | present
         fresh = [each for each, (node, _) in sorted(found.items()) if node == name and each not in self._clusters]
@@ -330,7 +347,7 @@ class Process:
             return ""
 
     def _not_submitted(self, name: str, text: str, *, final: bool) -> None:
-        _log.error("node %s is not submitted: %s", name, text)
+        _log.error("node %s was not submitted: %s", name, text)
         self.states.refused(name)
         self._tell(o.SubmitRefused(node=name, text=text.splitlines()[0], final=final))
 
@@ -351,7 +368,7 @@ class Process:
         self._write(path, rescue_text)
 
     def _publish(self, now: float, *, at_once: bool = False) -> None:
-        """Tell how far the run is: its status file, its picture, its own job, its log."""
+        """Publish the progress of the run: its status file, its picture, its own job, its log."""
         file = self.dag.status_file
         if file is not None and (at_once or now >= self._status_at) and (self._changed or file.always):
             self._status_at = now + file.interval_s
@@ -378,7 +395,7 @@ class Process:
         self._carry_out()
         now, code = self.clock.now(), final_exit(finish.exit_code)
         if code != finish.exit_code:
-            _log.warning("exit status %d would start the run again: it ends with %d", finish.exit_code, code)
+            _log.warning("exit status %d would restart the run; exiting with %d instead", finish.exit_code, code)
         self._publish(now, at_once=True)
         text = metrics_text(
             self.run,
@@ -390,7 +407,7 @@ class Process:
         )
         self._write(self.files.metrics, lambda run, at: text)
         for _ in self.log.news():
-            # What it tells last, of the last POST script, is for the job state log alone.
+            # The last events, those of the last POST script, go only to the job state log.
             pass
         self.states.catch_up()
         self.states.finished(code)

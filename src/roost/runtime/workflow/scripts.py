@@ -1,4 +1,4 @@
-"""PRE, POST and HOLD scripts as processes, each in a session of its own."""
+"""PRE, POST and HOLD scripts as processes, each in a separate session."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class _Running:
 
 
 class Scripts:
-    """The scripts that run; relative paths begin in `directory`."""
+    """The running scripts; relative paths refer to `directory`."""
 
     def __init__(self, directory: Path = Path()) -> None:
         self.directory = directory
@@ -33,9 +33,9 @@ class Scripts:
         self._failed: list[tuple[str, ScriptPoint, int]] = []
 
     def start(self, node: Node, point: ScriptPoint, words: tuple[str, ...]) -> str:
-        """Start one; what is wrong if it cannot be, and then it ends with `NOT_STARTED`."""
+        """Start one; return what is wrong if it cannot be started, and then it ends with `NOT_STARTED`."""
         script = {ScriptPoint.PRE: node.pre, ScriptPoint.POST: node.post, ScriptPoint.HOLD: node.held}[point]
-        assert script is not None, "a script that the node does not have"
+        assert script is not None, "the node has no such script"
         directory = self.place(node)
         debug: IO[bytes] | None = None
         try:
@@ -58,17 +58,17 @@ class Scripts:
         return ""
 
     def place(self, node: Node) -> Path:
-        """Where the scripts of a node run."""
+        """The directory in which the scripts of a node run."""
         return self.directory / (node.directory or ".")
 
     def program(self, word: str, directory: Path) -> str:
-        """A program by its path; a plain name is looked for where the node is, before PATH."""
+        """A program by its path; a plain name is looked for in the node's directory, before PATH."""
         if "/" not in word and (directory / word).exists():
             return f"./{word}"
         return word
 
     def ended(self) -> list[tuple[str, ScriptPoint, int]]:
-        """Those that have ended since the last time: node, point, status; a signal is negative."""
+        """The scripts that have ended since the last call: node, point, status; negative for a signal."""
         found, self._failed = self._failed, []
         for each in list(self._running):
             status = each.process.poll()
@@ -79,7 +79,7 @@ class Scripts:
         return found
 
     def stop(self) -> None:
-        """Kill them all, with what they started."""
+        """Kill all of them, with their child processes."""
         for each in self._running:
             with contextlib.suppress(OSError):
                 os.killpg(each.process.pid, signal.SIGKILL)

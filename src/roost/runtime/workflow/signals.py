@@ -14,7 +14,7 @@ _HEARD: Final = (signal.SIGUSR1, signal.SIGTERM, signal.SIGINT, signal.SIGQUIT, 
 
 
 class Signals:
-    """The signals of this process, in the order in which they came."""
+    """The signals of this process, in the order of arrival."""
 
     def __init__(self) -> None:
         self._reader, self._writer = socket.socketpair()
@@ -23,7 +23,7 @@ class Signals:
             end.setblocking(False)
 
     def listen(self) -> None:
-        """From now on, note signals instead of what they would do."""
+        """From now on, queue signals instead of their default action."""
 
         def note(number: int, frame: FrameType | None) -> None:
             self._came.append(number)
@@ -33,17 +33,17 @@ class Signals:
             signal.signal(number, note)
 
     def close(self) -> None:
-        """Hear of no more."""
+        """Stop queueing signals."""
         for end in (self._reader, self._writer):
             end.close()
 
     def wait(self, timeout_s: float) -> None:
-        """Wait for a signal, but no longer than this."""
+        """Wait for a signal, at most that long."""
         select.select([self._reader], [], [], timeout_s)
         with contextlib.suppress(BlockingIOError):
             while self._reader.recv(4096):
                 pass
 
     def take(self) -> int | None:
-        """The next signal that came; None for none."""
+        """The next signal; None for none."""
         return self._came.popleft() if self._came else None

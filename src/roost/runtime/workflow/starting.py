@@ -1,4 +1,4 @@
-"""What is done before a DAG runs: its files are read, and the submit description of its run is written."""
+"""Preparation of a DAG run: reading its files, and writing the submit description of the run."""
 
 from __future__ import annotations
 
@@ -15,8 +15,14 @@ def in_the_way(names: RunFiles) -> list[Path]:
     return [path for path in (names.description, names.debug, names.out, names.err) if path.exists()]
 
 
+def save_file(names: RunFiles, given: str) -> str:
+    """The path of a save file: a plain name refers to `save_files`, where runs put them."""
+    kept = Path(names.primary).parent / "save_files" / given
+    return given if "/" in given or not kept.exists() else str(kept)
+
+
 def write_description(files: tuple[str, ...], options: SubmitOptions, dag: Dag | None = None) -> Path:
-    """Write the submit description of a run; the rescue files of earlier runs get out of its way as the options say.
+    """Write the submit description of a run; rename the rescue files of earlier runs if the options say so.
 
     Raises BadDag for bad DAG files, OSError for files that cannot be written or a rescue file that does not exist.
     """
@@ -25,6 +31,9 @@ def write_description(files: tuple[str, ...], options: SubmitOptions, dag: Dag |
     if options.force:
         names.retire_rescues(0)
         names.lock.unlink(missing_ok=True)
+    elif options.rescue_file:
+        if not Path(options.rescue_file).exists():
+            raise FileNotFoundError(2, "there is no such file to go on from", options.rescue_file)
     elif options.rescue:
         if not names.rescue(options.rescue).exists():
             raise FileNotFoundError(2, "there is no such rescue file", str(names.rescue(options.rescue)))

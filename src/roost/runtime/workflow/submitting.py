@@ -1,20 +1,21 @@
-"""From a node to the jobs that it is: the lines that DAGMan adds to its submit description.
+"""From a node to its jobs: the lines that DAGMan adds to its submit description.
 
-What the description may use as macros (JOB, RETRY, the node's VARS, …) stands before it, what it must not change stands
-before its queue statement.
+Macros for the description (JOB, RETRY, the node's VARS, …) are inserted before it; settings that it must not change are
+inserted before its queue statement.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from roost.base.records import dataclass, replace
+from roost.base.records import dataclass, field, replace
 from roost.classad.unparse import quote_string_old
 from roost.config import Config
 from roost.config.not_text import joined
 from roost.dag import Node, NodeKind
 from roost.dag.run import Run
-from roost.dag.states import NodeState
+from roost.dag.states import NodeState, Progress
 from roost.runtime.files.bounded_text import bounded_text
 from roost.runtime.queue.submit_host import SystemSubmitHost
 from roost.runtime.workflow.description import SubmitOptions, inner_description
@@ -29,20 +30,22 @@ class BadNode(Exception):
 class Submitter:
     """How nodes of a run are submitted."""
 
-    #: The run's own job; None for a run that is none.
+    #: The run's own job; None if the run is not a job.
     cluster: int | None
     nodes_log: Path
     owner: str
     uid_domain: str
     config: Config | None
     options: SubmitOptions
-    #: VARS that do not say where they stand, stand before the queue statement.
+    #: VARS without a position are inserted before the queue statement.
     append_variables: bool = False
-    #: JobBatchName and JobBatchId of the run's own job, which its nodes have too. A blank name leaves the nodes theirs.
+    #: JobBatchName and JobBatchId of the run's own job, which its nodes share. A blank name leaves the nodes their own.
     batch_name: str = ""
     batch_id: str = ""
     #: Added to the priority of every node's jobs.
     priority: int = 0
+    #: Attributes of the run's own job that its nodes share: name to expression.
+    inherited: Mapping[str, str] = field(default_factory=dict)
 
     def submission(self, run: Run, node: Node, retry: int, now: float) -> Submission:
         """The jobs of a node. Raises BadNode."""
@@ -65,7 +68,12 @@ class Submitter:
             raise BadNode(joined(found.errors, found.dropped))
         if len(found.clusters) != 1:
             raise BadNode(f"{file}: a node is one cluster, but the description produces {len(found.clusters)}")
+        if self._is_set("DAGMAN_PROHIBIT_MULTI_JOBS") and (jobs := found.clusters[0].count) > 1:
+            raise BadNode(f"{file}: it queues {jobs} jobs, and DAGMAN_PROHIBIT_MULTI_JOBS allows one")
         return found
+
+    def _is_set(self, knob: str) -> bool:
+        return self.config is not None and self.config.get_bool(knob, False)
 
     def _text(self, node: Node, directory: Path) -> tuple[str, str]:
         if node.kind is NodeKind.SUBDAG:
@@ -80,7 +88,7 @@ class Submitter:
             raise BadNode(f"{path}: {error.strerror}") from None
 
     def lines_before(self, run: Run, node: Node, retry: int) -> list[str]:
-        """What stands before the description of a node."""
+        """The lines inserted before the description of a node."""
         parents = ",".join(run.dag.parents[node.name])
         lines = [
             f"JOB={node.name}",
@@ -96,7 +104,7 @@ class Submitter:
         return lines + [f"{each.name}={each.value}" for each in node.variables if self._is_before(each.prepended)]
 
     def lines_after(self, run: Run, node: Node) -> list[str]:
-        """What stands before its queue statement."""
+        """The lines inserted before its queue statement."""
         lines = [f"{each.name} = {each.value}" for each in node.variables if not self._is_before(each.prepended)]
         parents = ",".join(run.dag.parents[node.name])
         lines += [
@@ -113,14 +121,28 @@ class Submitter:
             lines.append(f"MY.JobBatchId = {quote_string_old(self.batch_id)}")
         if node.priority or self.priority:
             lines.append(f"priority = {node.priority + self.priority}")
-        return lines
+        lines += (f"MY.{name} = {expression}" for name, expression in self.inherited.items())
+        return [*lines, *self._configured_lines(run.nodes[node.name])]
+
+    def _configured_lines(self, progress: Progress) -> Iterator[str]:
+        """The settings of jobs in the run's configuration."""
+        if self.config is not None and (self.config.get("DAGMAN_NODE_RECORD_INFO") or "").strip().upper() == "RETRY":
+            yield f"MY.DAGManNodeRetry = {progress.retry}"
+        if self._is_set("DAGMAN_SUPPRESS_JOB_LOGS"):
+            yield "log ="
+        if self._is_set("DAGMAN_SUPPRESS_NOTIFICATION"):
+            yield "notification = never"
+        if progress.is_for_release:
+            yield "hold = true"
 
     def _is_before(self, prepended: bool | None) -> bool:
         return not self.append_variables if prepended is None else prepended
 
 
 def tag_of(submission: Submission) -> str:
-    """What a description says for the job state log: ``+pegasus_site``, or what ``+job_tag_name`` names."""
+    """The tag of a description for the job state log: ``+pegasus_site``, or the attribute that ``+job_tag_name``
+    names.
+    """
     ad = next(submission.clusters[0].ads(), None)
     if ad is None:
         return ""

@@ -1,1 +1,1 @@
-"""What a queue accepts, and what the administrator makes of it: rules, transforms, limits, attributes that it owns."""
+"""What a queue accepts, and how it changes submissions: rules, transforms, limits, attributes that the queue owns."""

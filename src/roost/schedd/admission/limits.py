@@ -1,13 +1,14 @@
-"""How many jobs a queue takes and runs: what a submission may add to it, and how many slots it may ask for now.
+"""Limits of a queue: how many jobs a submission may add, and how many slots the queue may request now.
 
 * MAX_JOBS_PER_SUBMISSION, MAX_JOBS_PER_OWNER and MAX_JOBS_SUBMITTED refuse submissions, in HTCondor's words. The owner
-  is the user whom the queue vouches for, whatever accounting group or name the jobs give.
+  is the authenticated user, whatever accounting group or name the jobs give.
+  Jobs that enter the queue a few at a time count when they do, and wait until there is room for them.
 * MAX_JOBS_RUNNING limits the claims that the queue holds on machines of the pool. A claim serves one job after
   another, so there are never more running jobs than claims.
-* JOB_START_COUNT slots may be asked for within JOB_START_DELAY seconds. A job that follows another on the same claim
-  starts at once, as it does in HTCondor, where it needs no shadow of its own.
+* JOB_START_COUNT slots may be requested within JOB_START_DELAY seconds. A job that follows another on the same claim
+  starts at once, as in HTCondor, where it needs no new shadow.
 
-Jobs that run beside the queue count for neither of the last two.
+Jobs that run on the queue's machine count for neither of the last two.
 """
 
 from __future__ import annotations
@@ -21,25 +22,26 @@ from roost.schedd.jobs.book import Book, Cluster
 
 #: No limit.
 UNLIMITED: Final = 2**31 - 1
-#: In how many names (accounting groups) the jobs of one owner compete: the matchmaker is told of each with every word.
+#: Maximum number of names (accounting groups) in which the jobs of one owner compete: each name adds to every demand
+#: that is sent to the negotiator.
 NAMES_MAX: Final = 1000
 
 
 @dataclass(slots=True)
 class Present:
-    """How many jobs may be in the queue: never fewer than there are.
+    """An upper bound of the number of jobs in the queue.
 
-    Submissions are added, jobs that leave are not taken off. Where a limit seems to be exceeded the jobs are counted:
-    to do that at every submission would take long in a queue of many clusters.
+    Submissions are added, jobs that leave are not subtracted. Only when a limit seems to be exceeded are the jobs
+    counted: counting at every submission would take long in a queue of many clusters.
     """
 
     #: By owner; None before the first count.
     of: Counter[str] | None = None
-    #: Owner to the names in which the jobs compete, never fewer than they do.
+    #: Owner to the names in which the jobs compete, possibly including names no longer in use.
     names: dict[str, set[str]] = field(default_factory=dict)
 
     def takes_names(self, book: Book, owner: str, names: set[str]) -> bool:
-        """Whether jobs of an owner may compete in these names as well; then they are among those present.
+        """Whether jobs of an owner may also compete in these names; if so, the names are recorded.
 
         The owner's own name does not count.
         """
@@ -61,12 +63,17 @@ class Present:
         return True
 
     def count(self, clusters: Iterable[Cluster]) -> Counter[str]:
-        """Count them anew."""
+        """Count the jobs again."""
         found: Counter[str] = Counter()
         for cluster in clusters:
-            found[cluster.owner] += cluster.left
+            found[cluster.owner] += cluster.present
         self.of = found
         return found
+
+    def made(self, owner: str, jobs: int) -> None:
+        """A factory has made jobs of an owner."""
+        if self.of is not None:
+            self.of[owner] += jobs
 
 
 def _of_groups(names: set[str], owner: str) -> set[str]:
@@ -87,19 +94,30 @@ class Limits:
     start_count: int = 1
     start_delay_s: float = 0.0
 
-    def refusal(self, present: Present, clusters: Iterable[Cluster], owner: str, jobs: int) -> str:
-        """Why a user's submission of that many jobs is not taken; "" if it is: then they are among those present."""
+    def room(self, present: Present, clusters: Iterable[Cluster], owner: str) -> int:
+        """How many jobs of an owner may come into the queue now."""
+        if self.jobs_per_owner_max >= UNLIMITED and self.jobs_max >= UNLIMITED:
+            return UNLIMITED
+        known = present.count(clusters)
+        return max(0, min(self.jobs_per_owner_max - known[owner], self.jobs_max - known.total()))
+
+    def refusal(self, present: Present, clusters: Iterable[Cluster], owner: str, jobs: int, later: int = 0) -> str:
+        """Why a user's submission of that many jobs is refused; "" if it is accepted, and then the jobs are counted.
+
+        `later`: how many of them come into the queue only when there is room for them.
+        """
         if jobs > self.jobs_per_submission_max:
             return _exceeds("MAX_JOBS_PER_SUBMISSION", self.jobs_per_submission_max, f"the submission has {jobs} jobs")
+        jobs -= later
         known = present.of
         if known is None or known[owner] + jobs > self.jobs_per_owner_max or known.total() + jobs > self.jobs_max:
             known = present.count(clusters)
         mine = known[owner]
         if mine + jobs > self.jobs_per_owner_max:
-            about = f"{owner} has {mine} jobs in the queue and submits {jobs}"
+            about = f"{owner} already has {mine} jobs in the queue and is submitting {jobs}"
             return _exceeds("MAX_JOBS_PER_OWNER", self.jobs_per_owner_max, about)
         if (there := known.total()) + jobs > self.jobs_max:
-            about = f"there are {there} jobs in the queue and {jobs} are submitted"
+            about = f"the queue already has {there} jobs and {jobs} are being submitted"
             return _exceeds("MAX_JOBS_SUBMITTED", self.jobs_max, about)
         known[owner] += jobs
         return ""
@@ -111,20 +129,20 @@ def _exceeds(knob: str, most: int, about: str) -> str:
 
 @dataclass(slots=True)
 class Starts:
-    """The slots that were asked for in the present interval of JOB_START_DELAY."""
+    """The slots requested in the current interval of JOB_START_DELAY."""
 
     #: When it began, epoch s.
     began_at: float = 0.0
     count: int = 0
 
     def left(self, limits: Limits, now: float) -> int:
-        """How many more may be asked for now."""
+        """How many more slots may be requested now."""
         if not limits.start_delay_s or not 0 <= now - self.began_at < limits.start_delay_s:
             return limits.start_count if limits.start_delay_s else UNLIMITED
         return max(0, limits.start_count - self.count)
 
     def asked(self, limits: Limits, now: float) -> None:
-        """A slot was asked for."""
+        """Count a request for a slot."""
         if not 0 <= now - self.began_at < limits.start_delay_s:
             self.began_at, self.count = now, 0
         self.count += 1

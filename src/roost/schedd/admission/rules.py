@@ -1,12 +1,13 @@
-"""What the administrator makes of jobs as they are submitted: transforms that change them, conditions that they meet.
+"""The administrator's rules for jobs at submission: transforms that change them, requirements that they must meet.
 
-`JOB_TRANSFORM_NAMES` names transforms (`transform`), which are carried out in that order; then
-`SUBMIT_REQUIREMENT_NAMES` names conditions, each asked with the queue's ad as MY and the job's as TARGET (also as
-``JOB.`` and ``SCHEDD.``). The first that is not TRUE refuses the whole submission, or only warns if its
-``_IS_WARNING`` is TRUE. Both happen before anything is kept, so a submission is taken whole or not at all.
+`JOB_TRANSFORM_NAMES` names transforms (`transform`), which are applied in that order. Then `SUBMIT_REQUIREMENT_NAMES`
+names requirements, each evaluated with the queue's ad as MY and the job's as TARGET (also as ``JOB.`` and ``SCHEDD.``).
+The first that is not TRUE refuses the whole submission, or only warns if its ``_IS_WARNING`` is TRUE. Both happen
+before anything is stored, so a submission is accepted as a whole or not at all.
 
-Jobs of a cluster are one ad and what sets them apart. A transform, or a condition, that names nothing that sets them
-apart is carried out once, on the common ad; any other job by job, for at most `ONE_BY_ONE_MAX` jobs.
+The jobs of a cluster are stored as one common ad and their differences. A transform or requirement that names no
+differing attribute is applied once, to the common ad; any other is applied job by job, for at most `ONE_BY_ONE_MAX`
+jobs.
 """
 
 from __future__ import annotations
@@ -25,20 +26,20 @@ from roost.schedd.admission.owned import COUNTERS, priority
 from roost.schedd.admission.transform import Transform, TransformError, read_transform
 from roost.schedd.jobs.book import GROUP_KEYS, GROUPS, NAME_CHARS_MAX, Cluster, not_plain, submitter_of
 
-#: Jobs of a cluster that are looked at one by one.
+#: Maximum number of jobs of a cluster that are checked one by one.
 ONE_BY_ONE_MAX: Final = 10_000
-#: Characters of a job's ad; a history file takes no larger one, either.
+#: Maximum size of a job's ad, characters; a history file accepts no larger one, either.
 JOB_CHARS_MAX: Final = 3_000_000
-#: Characters of a number or a truth in an ad at most: integers have 64 bits.
+#: Maximum length of a number or a boolean in an ad, characters: integers have 64 bits.
 NUMBER_CHARS_MAX: Final = 32
-#: Kinds of cells that are counted without writing them.
-_SHORT: Final = frozenset((str, int, float, bool))
-#: What sets all jobs apart and no rule is about.
+#: Types of cells whose size is estimated without writing them.
+_SHORT: Final = frozenset((int, float, bool))
+#: Attributes that differ between all jobs and that no rule refers to.
 _NUMBERS: Final = frozenset(("procid", "globaljobid"))
-#: Attributes that decide in whose name a job competes.
+#: Attributes that decide under whose name a job competes.
 _NAMING: Final = frozenset(map(fold, (*GROUPS, "NiceUser")))
 _WORD: Final = re.compile(r"[A-Za-z_]\w*")
-#: What no transform may change: it says whose job it is.
+#: Attributes that no transform may change, because they say whose job it is.
 _KEPT: Final = ("ClusterId", "ProcId", "Owner", "User", "QDate", "GlobalJobId", "SubmitRequestId", *COUNTERS)
 
 
@@ -50,12 +51,12 @@ class NamedTransform:
     rules: Transform
     #: Macros of the configuration that its text uses.
     macros: Mapping[str, str] = field(default_factory=dict)
-    #: Folded names that it may be about; None if any.
+    #: Folded names that it may refer to; None if any.
     about: frozenset[str] | None = None
 
     @property
     def knob(self) -> str:
-        """Where it is written."""
+        """The knob that defines it."""
         return f"JOB_TRANSFORM_{self.name}"
 
 
@@ -65,14 +66,14 @@ class Requirement:
 
     name: str
     condition: Expr
-    #: As it is written.
+    #: The expression as written.
     text: str
     reason: Expr | None = None
     is_warning: Expr | None = None
 
     @property
     def knob(self) -> str:
-        """Where it is written."""
+        """The knob that defines it."""
         return f"SUBMIT_REQUIREMENT_{self.name}"
 
 
@@ -87,12 +88,12 @@ class Admission:
     host: Host = field(default_factory=MemoryHost)
 
     def transform(self, cluster: Cluster, world: World = WORLD) -> None:
-        """Change the jobs of a cluster that is not in the queue yet. Raises NotAdmitted."""
+        """Transform the jobs of a cluster that is not in the queue yet. Raises NotAdmitted."""
         for each in self.transforms:
             try:
                 self._transform(each, cluster, world)
             except TransformError as problem:
-                raise NotAdmitted(each.knob, f"{each.knob} cannot be carried out: {problem}") from None
+                raise NotAdmitted(each.knob, f"{each.knob} cannot be applied: {problem}") from None
 
     def _transform(self, each: NamedTransform, cluster: Cluster, world: World) -> None:
         varying = _varying(cluster)
@@ -111,7 +112,7 @@ class Admission:
                     job.ad.put(name, new)  # type: ignore[arg-type]
 
     def check(self, cluster: Cluster, world: World = WORLD) -> list[str]:
-        """The warnings for the user who submits a cluster. Raises NotAdmitted for one that is refused."""
+        """Return the warnings for the user who submits a cluster. Raises NotAdmitted if it is refused."""
         warnings: list[str] = []
         for each in self.requirements:
             apart = not _varying(cluster).isdisjoint(fold(word) for word in _WORD.findall(each.text))
@@ -147,14 +148,14 @@ class NotAdmitted(Exception):
 
     def __init__(self, rule: str, text: str, remedy: str = "") -> None:
         super().__init__(text)
-        self.remedy = remedy or f"Change the job so that it meets {rule}, or ask the administrator why it is there."
+        self.remedy = remedy or f"Change the job so that it meets {rule}, or ask the administrator about it."
 
 
 def check_groups(cluster: Cluster) -> set[str]:
-    """In whose names the jobs of a cluster compete, until there are more than NAMES_MAX. Raises NotAdmitted.
+    """Return the names under which the jobs of a cluster compete, up to NAMES_MAX. Raises NotAdmitted.
 
-    Groups are plain texts: an expression could be one group for who decides about the job, and another for who counts
-    what it uses.
+    Groups must be plain strings: an expression could yield one group when the job is matched, and another when its
+    usage is charged.
     """
     _check_groups(cluster.ad, "")
     if _varying(cluster).isdisjoint(_NAMING):
@@ -174,36 +175,37 @@ def _check_groups(ad: ClassAd, where: str) -> None:
         cell = ad.cell(key)
         if isinstance(cell, str) and len(cell) > NAME_CHARS_MAX:
             remedy = "Choose a shorter name for the group."
-            raise NotAdmitted(name, f"{name} has {len(cell)} characters{where}; {NAME_CHARS_MAX} is the most", remedy)
+            raise NotAdmitted(name, f"{name} has {len(cell)} characters{where}; the limit is {NAME_CHARS_MAX}", remedy)
     if name := not_plain(ad):
-        remedy = "Write it as a text in quotes, or use accounting_group in the submit file."
-        raise NotAdmitted(name, f"{name} is not a text{where}", remedy)
+        remedy = "Write it as a quoted string, or use accounting_group in the submit description."
+        raise NotAdmitted(name, f"{name} is not a string{where}", remedy)
 
 
 def check_size(cluster: Cluster) -> None:
-    """The ad of a job finds room in messages between daemons, beside all that a run adds. Raises NotAdmitted.
+    """Check that the ad of a job fits into messages between daemons, with all that a run adds. Raises NotAdmitted.
 
-    Of a cluster, the first job and the one with the longest item are looked at; a later one is held when it starts.
+    Of a cluster, the first job and the one with the longest item are checked; a later one that is too large is held
+    when it starts.
     """
     for proc in sorted({0, 0 if cluster.plan is None else cluster.plan.longest}):
         text = too_large(cluster.submitted_ad(proc))
         if text:
-            raise NotAdmitted("a job", f"{text} (job {proc} of the cluster)", "Have large data transferred as files.")
+            raise NotAdmitted("a job", f"{text} (job {proc} of the cluster)", "Transfer large data as files.")
 
 
 def too_large(ad: ClassAd) -> str:
-    """Why an ad, with all that it is chained to, finds no room in messages between daemons; "" if it does."""
+    """Why an ad, with its chained parents, does not fit into messages between daemons; "" if it does."""
     links = [ad]
     while (chained := links[-1].chained) is not None:
         links.append(chained)
     if sum(map(_most, links)) <= JOB_CHARS_MAX:
         return ""
     size = sum(map(size_of, links))
-    return f"its ad has {size} characters, and {JOB_CHARS_MAX} is the most" if size > JOB_CHARS_MAX else ""
+    return f"its ad has {size} characters; the limit is {JOB_CHARS_MAX}" if size > JOB_CHARS_MAX else ""
 
 
 def check_description(cluster: Cluster) -> None:
-    """A job is what its description says; as `check_size`. Raises NotAdmitted."""
+    """Check that every job is what its description says, for the same jobs as `check_size`. Raises NotAdmitted."""
     if cluster.plan is None:
         return
     for proc in sorted({0, cluster.plan.longest}):
@@ -213,21 +215,22 @@ def check_description(cluster: Cluster) -> None:
 
 
 def _most(ad: ClassAd) -> int:
-    """At least as much as `size_of`, found without writing numbers: nearly all ads are far from the limit."""
-    cells = ad.cells.values()
-    texts = [cell for cell in cells if cell.__class__ is str]
-    others = [str(cell) for cell in cells if cell.__class__ not in _SHORT]
-    return sum(map(len, ad.cells)) + sum(map(len, texts)) + sum(map(len, others)) + NUMBER_CHARS_MAX * len(cells)
+    """An upper bound of `size_of`, found without writing numbers: nearly all ads are far from the limit."""
+    sizes = [
+        len(cell) if cell.__class__ is str else NUMBER_CHARS_MAX if cell.__class__ in _SHORT else len(str(cell))
+        for cell in ad.cells.values()
+    ]
+    return sum(sizes) + sum(map(len, ad.cells))
 
 
 def size_of(ad: ClassAd) -> int:
-    """Characters of an ad's own attributes."""
+    """Size of an ad's own attributes, characters."""
     texts = [cell if cell.__class__ is str else str(cell) for cell in ad.cells.values()]
     return sum(map(len, ad.cells)) + sum(map(len, texts))
 
 
 def check_priority(cluster: Cluster) -> None:
-    """JobPrio becomes a number, by which jobs are sorted. Raises NotAdmitted."""
+    """Convert JobPrio to a number, by which jobs are sorted. Raises NotAdmitted."""
     if "JobPrio" not in cluster.ad:
         return
     number = priority(cluster.ad.eval("JobPrio"))
@@ -245,14 +248,14 @@ def _procs(cluster: Cluster, knob: str) -> range:
     if cluster.count > ONE_BY_ONE_MAX:
         raise NotAdmitted(
             knob,
-            f"{knob} is about what differs between the {cluster.count} jobs of a cluster, and is asked for "
-            f"{ONE_BY_ONE_MAX} at most: submit them in several clusters",
+            f"{knob} depends on attributes that differ between the {cluster.count} jobs of a cluster, and is "
+            f"evaluated for at most {ONE_BY_ONE_MAX} jobs; submit them in several clusters",
         )
     return range(cluster.count)
 
 
 def _flat(ad: ClassAd) -> ClassAd:
-    """An ad with all that it is chained to."""
+    """An ad merged with its chained parents."""
     found = ClassAd()
     chain: list[ClassAd] = []
     link: ClassAd | None = ad
@@ -277,7 +280,7 @@ def _changed(each: NamedTransform, ad: ClassAd, host: Host, world: World) -> boo
 
 
 def admission(config: Config, *, name: str) -> tuple[Admission, list[Diagnostic]]:
-    """The rules of the queue of that name, and what is wrong with those that are left out."""
+    """The rules of the queue with that name, and the problems of rules that are left out."""
     wrong: list[Diagnostic] = []
     schedd = ClassAd({"MyType": "Scheduler", "Name": name})
     return Admission(
@@ -296,22 +299,22 @@ def _transforms(config: Config, wrong: list[Diagnostic]) -> Iterator[NamedTransf
         knob = f"JOB_TRANSFORM_{name}"
         found = config.find(knob, subsys="SCHEDD")
         if found is None or not found.text.strip():
-            wrong.append(_wrong_transform(config, knob, "JOB_TRANSFORM_NAMES names it, and it is not set"))
+            wrong.append(_wrong_transform(config, knob, "it is listed in JOB_TRANSFORM_NAMES but not set"))
             continue
         if found.text.lstrip().startswith("["):
-            remedy = "Write them as statements: SET Name value, DEFAULT, COPY, RENAME, DELETE, EVALSET."
-            wrong.append(_wrong_transform(config, knob, "rules in the form of a ClassAd are not read", remedy))
+            remedy = "Write the rules as statements: SET Name value, DEFAULT, COPY, RENAME, DELETE, EVALSET."
+            wrong.append(_wrong_transform(config, knob, "transform rules in ClassAd syntax are not supported", remedy))
             continue
         try:
             rules = read_transform(found.text, knob)
         except TransformError as problem:
-            wrong.append(_wrong_transform(config, knob, f"{problem}; the transform changes nothing"))
+            wrong.append(_wrong_transform(config, knob, f"{problem}; the transform has no effect"))
             continue
         yield NamedTransform(name=name, rules=rules, macros=_macros(config, found.text, rules), about=_about(rules))
 
 
 def _wrong_transform(config: Config, knob: str, message: str, remedy: str | None = None) -> Diagnostic:
-    remedy = remedy or "Correct it, or take it from JOB_TRANSFORM_NAMES."
+    remedy = remedy or "Correct it, or remove it from JOB_TRANSFORM_NAMES."
     return config.problem(
         Code.BAD_CHOICE,
         knob,
@@ -324,7 +327,7 @@ def _wrong_transform(config: Config, knob: str, message: str, remedy: str | None
 
 
 def _macros(config: Config, text: str, rules: Transform) -> dict[str, str]:
-    """What of the configuration a transform uses."""
+    """The configuration macros that a transform uses."""
     own = {rule.name.lower() for rule in rules.rules if rule.kind in ("MACRO", "EVALMACRO")}
     found = {}
     for name in dict.fromkeys(re.findall(r"\$\w*\(([A-Za-z_]\w*)", text)):
@@ -342,7 +345,7 @@ def _value(config: Config, name: str) -> str | None:
 
 
 def _about(rules: Transform) -> frozenset[str] | None:
-    """Names that a transform may read or write; None where it has patterns, or makes names."""
+    """Names that a transform may read or write; None if it has patterns or constructs names."""
     found: set[str] = set()
     if rules.requirements is not None:
         names = rules.requirements.mentioned
@@ -361,7 +364,7 @@ def _requirements(config: Config, wrong: list[Diagnostic]) -> Iterator[Requireme
         condition = _expression(config, knob, wrong)
         if condition is None:
             if _value(config, knob) is None:
-                names, message = "SUBMIT_REQUIREMENT_NAMES", "SUBMIT_REQUIREMENT_NAMES names it, and it is not set"
+                names, message = "SUBMIT_REQUIREMENT_NAMES", "it is listed in SUBMIT_REQUIREMENT_NAMES but not set"
                 wrong.append(config.problem(Code.MISSING_VALUE, knob, message, listed_in=names, subsys="SCHEDD"))
             continue
         yield Requirement(

@@ -1,4 +1,4 @@
-"""Rules that change ads: what HTCondor's job transforms say, applied to one ad after another.
+"""Rules that change ads: HTCondor's job transforms, applied to one ad after another.
 
 ::
 
@@ -12,12 +12,13 @@
     RENAME  /^Old(.*)$/ New\\1
     DELETE  Scratch
 
-Statements are carried out in their order. ``NAME = TEXT`` is a macro, `EVALMACRO` one whose text is a value of the ad;
-``$(MY.Attribute)`` is an attribute of the ad as it is by then. Macros and their functions are those of the
-configuration, and so are the conditions of ``if``, ``elif``, ``else`` and ``endif``, which are asked for each ad when
-their line comes; ``defined MY.Attribute`` is one, too. An ad for which `REQUIREMENTS` is not true stays as it is.
+Statements are executed in order. ``NAME = TEXT`` is a macro, `EVALMACRO` one whose text is a value of the ad;
+``$(MY.Attribute)`` is the current value of an attribute of the ad. Macros and their functions are those of the
+configuration, and so are the conditions of ``if``, ``elif``, ``else`` and ``endif``, which are evaluated for each ad
+when their line is reached; ``defined MY.Attribute`` is also a condition. An ad for which `REQUIREMENTS` is not true
+stays unchanged.
 
-What it does not do: make several ads of one (``TRANSFORM`` with items).
+It does not turn one ad into several (``TRANSFORM`` with items).
 """
 
 from __future__ import annotations
@@ -45,14 +46,14 @@ _PATTERN: Final = re.compile(r"/((?:[^/\\]|\\.)*)/(i?)\s*(.*)", re.DOTALL)
 _MINE: Final = re.compile(r"\$\w*\(MY\.(\w+)", re.IGNORECASE)
 #: Statements that take a name and an expression.
 _SETTING: Final = frozenset(("SET", "DEFAULT", "EVALSET", "EVALDEFAULT", "EVALMACRO"))
-#: Statements of one set of rules.
+#: Maximum number of statements of one set of rules.
 STATEMENTS_MAX: Final = 10_000
-#: Conditions within conditions.
+#: Maximum depth of nested conditions.
 DEPTH_MAX: Final = 64
 
 
 class TransformError(ValueError):
-    """Rules that cannot be read or carried out; the text names the line."""
+    """Rules that cannot be read or executed; the text names the line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,14 +71,14 @@ class Rule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transform:
-    """Rules that were read."""
+    """Rules that have been read."""
 
     name: str
     requirements: Expr | None
     rules: tuple[Rule, ...]
 
     def apply(self, ad: ClassAd, host: Host, macros: dict[str, str] | None = None, world: World = WORLD) -> bool:
-        """Change an ad; whether the rules are for it. Raises TransformError."""
+        """Change an ad; return whether the rules apply to it. Raises TransformError."""
         if self.requirements is not None and ad.eval_expr(self.requirements, None, world) is not True:
             return False
         changing = _Changing(ad, host, dict(macros or {}), world)
@@ -104,7 +105,9 @@ def read_transform(text: str, origin: str) -> Transform:
             rules.append(rule)
         elif rule.kind == "TRANSFORM":
             if rule.text not in ("", "1"):
-                raise TransformError(f"{place}: TRANSFORM {rule.text}: several ads of one are not made here")
+                raise TransformError(
+                    f"{place}: TRANSFORM {rule.text}: transforming one ad into several is not supported"
+                )
         elif rule.kind == "UNIVERSE":
             rules.append(_universe(rule))
         else:
@@ -120,7 +123,7 @@ _BRANCHES: Final = frozenset(("IF", "ELIF", "ELSE", "ENDIF"))
 
 
 def _filled(text: str, found: re.Match[str]) -> str:
-    """A new name: ``\\0`` is what the pattern matched, ``\\1`` to ``\\9`` are its groups."""
+    r"""A new name: ``\0`` is the match of the pattern, ``\1`` to ``\9`` are its groups."""
 
     def part(reference: re.Match[str]) -> str:
         number = int(reference[1])
@@ -130,14 +133,14 @@ def _filled(text: str, found: re.Match[str]) -> str:
 
 
 class _Branches:
-    """Whether conditions begin and end where they should."""
+    """Checks that conditions begin and end where they should."""
 
     def __init__(self) -> None:
-        #: The last statement of each condition that has begun.
+        #: The last statement of each open condition.
         self._open: list[Rule] = []
 
     def follow(self, rule: Rule) -> None:
-        """Take the next of these statements. Raises TransformError."""
+        """Process one of these statements. Raises TransformError."""
         if rule.kind == "IF":
             self._open.append(rule)
             if len(self._open) > DEPTH_MAX:
@@ -145,18 +148,18 @@ class _Branches:
             return
         before = self._open.pop() if self._open else None
         if before is None or (before.kind == "ELSE" and rule.kind != "ENDIF"):
-            raise TransformError(f"{rule.place}: {rule.kind.lower()} without an if that it belongs to")
+            raise TransformError(f"{rule.place}: {rule.kind.lower()} without a matching if")
         if rule.kind != "ENDIF":
             self._open.append(rule)
 
     def end(self) -> None:
-        """There are no more statements. Raises TransformError."""
+        """Check that no condition is open at the end. Raises TransformError."""
         if self._open:
             rule = self._open[-1]
             raise TransformError(f"{rule.place}: {rule.kind.lower()}: the endif is missing")
 
 
-#: Universes of jobs by their names.
+#: Universes of jobs by name.
 _UNIVERSES: Final = {
     "standard": 1, "vanilla": 5, "docker": 5, "container": 5, "scheduler": 7, "grid": 9, "java": 10, "parallel": 11,
     "local": 12, "vm": 13,
@@ -167,12 +170,12 @@ def _universe(rule: Rule) -> Rule:
     """The statement that sets the number of a universe."""
     number = _UNIVERSES.get(rule.text.lower(), rule.text)
     if not str(number).isdecimal():
-        raise TransformError(f"{rule.place}: UNIVERSE {rule.text}: there are {', '.join(_UNIVERSES)}")
+        raise TransformError(f"{rule.place}: UNIVERSE {rule.text}: must be one of {', '.join(_UNIVERSES)}")
     return Rule("SET", "JobUniverse", str(number), rule.place)
 
 
 def _lines(text: str) -> list[tuple[int, str]]:
-    """Statements with the numbers of their first lines; a backslash at the end of a line goes on in the next."""
+    """Statements with the numbers of their first lines; a backslash at the end of a line continues it."""
     found: list[tuple[int, str]] = []
     begun: tuple[int, str] | None = None
     for number, line in enumerate(text.splitlines(), 1):
@@ -223,25 +226,25 @@ def _expression(text: str, place: str) -> Expr:
 
 
 class _Changing:
-    """An ad that is being changed."""
+    """An ad during its transformation."""
 
     def __init__(self, ad: ClassAd, host: Host, macros: dict[str, str], world: World) -> None:
         self._ad = ad
         self._world = world
         self._host = host
         self._macros = macros
-        #: For each condition that has begun whether its statements count now, and whether some of it have.
+        #: For each open condition, whether its statements apply now, and whether one of its branches has applied.
         self._branches: list[tuple[bool, bool]] = []
 
     def passed_over(self, rule: Rule) -> bool:
-        """Whether a statement is one of conditions, or one that they leave out."""
+        """Whether a statement belongs to a condition, or is skipped by one."""
         if rule.kind not in _BRANCHES:
             return any(not counts for counts, _ in self._branches)
         taken = False
         if rule.kind != "IF":
             _, taken = self._branches.pop()
         if rule.kind != "ENDIF":
-            # Where a condition around it is not met it is not asked: its macros may not be there.
+            # A condition inside a branch that does not apply is not evaluated: its macros may not exist.
             wanted = not taken and all(counts for counts, _ in self._branches)
             counts = wanted and (rule.kind == "ELSE" or self._met(rule))
             self._branches.append((counts, taken or counts))
@@ -262,7 +265,7 @@ class _Changing:
         return any(known.lower() == name.lower() and text for known, text in self._macros.items())
 
     def carry_out(self, rule: Rule) -> None:
-        """Carry out a statement."""
+        """Execute a statement."""
         if rule.kind == "MACRO":
             self._macros[rule.name] = rule.text
         elif rule.kind in _SETTING:
@@ -297,7 +300,7 @@ class _Changing:
                 raise TransformError(f"{place}: {kind} {name} {to}: {error}") from None
 
     def _expanded(self, text: str, place: str) -> str:
-        """A text with its macros put in."""
+        """A text with its macros expanded."""
         if "$" not in text:
             return text
         known = dict(self._macros)

@@ -1,10 +1,10 @@
-"""The maps that userMap() knows in a queue.
+"""The maps that userMap() uses in a queue.
 
 SCHEDD_CLASSAD_USER_MAP_NAMES lists them; each is a file, CLASSAD_USER_MAPFILE_<NAME>, or CLASSAD_USER_MAPDATA_<NAME>.
 
 A map has a line ``* user value`` for each user, or ``* /regular expression/ value``, where ``\\1`` in the value stands
-for what the first group matched; a final ``i`` ignores case. The first line that fits counts. Lines that begin with
-``#`` are comments. The first word is a method of authentication in HTCondor; only ``*``, for all of them, is read.
+for the match of the first group; a final ``i`` ignores case. The first matching line counts. Lines that begin with
+``#`` are comments. The first word is an authentication method in HTCondor; only ``*``, for all methods, is read.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _LINE: Final = re.compile(
     re.VERBOSE,
 )
 _SUBSYSTEM: Final = "SCHEDD"
-#: Lines of one map.
+#: Maximum number of lines of one map.
 LINES_MAX: Final = 200_000
 
 
@@ -34,7 +34,7 @@ class UserMap(Mapping[str, str]):
         self._users: dict[str, str] = {}
         self._patterns: list[tuple[int, re.Pattern[str], str]] = []
         self._places: dict[str, int] = {}
-        #: Numbers of the lines that are not read.
+        #: Numbers of the lines that were ignored.
         self.unread: list[int] = []
         for number, line in enumerate(text.splitlines()[:LINES_MAX], 1):
             if line.strip() and not line.lstrip().startswith("#"):
@@ -87,7 +87,7 @@ class UserMaps(dict[str, Mapping[str, str]]):
 
 
 def user_maps(config: Config) -> tuple[UserMaps, list[Diagnostic]]:
-    """The maps of the configuration, and what is wrong with them."""
+    """The maps of the configuration, and the problems in them."""
     maps: UserMaps = UserMaps()
     wrong: list[Diagnostic] = []
     names = "SCHEDD_CLASSAD_USER_MAP_NAMES"
@@ -98,11 +98,14 @@ def user_maps(config: Config) -> tuple[UserMaps, list[Diagnostic]]:
         said, remedy = "", "Write each line as `* user value`."
         if text is None:
             said = f"cannot read {path}" if path else f"neither it nor {data} is set"
-            said, remedy = f"{said}; userMap() gives UNDEFINED for this map", f"Set it, or take {name} from {names}."
+            said, remedy = (
+                f"{said}; userMap() returns UNDEFINED for this map",
+                f"Set it, or remove {name} from {names}.",
+            )
         else:
             found = maps[fold(name)] = UserMap(text)
             lines = ", ".join(map(str, found.unread[:10]))
-            said = f"lines not read, which are not of the form `* user value`: {lines}" if lines else ""
+            said = f"ignored lines that do not have the form `* user value`: {lines}" if lines else ""
         if said:
             knob = file if path is not None or text is None else data
             wrong.append(

@@ -1,9 +1,9 @@
-"""Accounting of a cell: the record of each run that is over, in the same step as what becomes of the job.
+"""Accounting of a cell: the record of each finished run, written in the same step as the job's next state.
 
-A run has one record, whichever way it ends: its machine reports the end, the machine is lost, or the job is deleted at
-once. The slave tasks of a parallel job have records of their own, before that of the job, or are added up in it where
-its parallel environment has `accounting_summary`. A report about a run other
-than the job's present one comes too late, and no record is made of it.
+A run has one record, however it ends: its machine reports the end, the machine is lost, or the job is deleted at once.
+Slave tasks of a parallel job have their own records, before that of the job, or are summed into it if the parallel
+environment has `accounting_summary`. A report about a run other than the job's current one is too late, and yields no
+record.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from roost.model import cell_requests as cell
 from roost.model.cell_accounting import (
     ACCOUNT,
     DEPARTMENT,
+    MIDNIGHT,
     NONE,
     RESCHEDULED,
     RESOURCES_USED,
@@ -37,16 +38,16 @@ from roost.schedd.work import Work
 _SIGKILL = 9
 _GIB = 2**30
 _KIB = 1024
-#: Of what getrusage(2) tells, the size of a process.
+#: Of getrusage(2), the sizes of a process.
 _LARGEST = "ru_maxrss"
 _TASK = fold(cell.TASK)
 
 
 def account_end(work: Work, job: Job, event: RunEnded, *, over: bool = False, reserved: bool = False) -> None:
-    """The machine reports the end of the present run; the job has taken over what it says.
+    """Account for the current run, whose end the machine has reported; the job has already taken over the report.
 
-    `over`: the job was evicted, and is not run again.
-    `reserved`: what was reserved counts in place of what was used (ACCT_RESERVED_USAGE).
+    `over`: the job was evicted, and is not run again. `reserved`: the reservation is charged instead of the usage
+    (ACCT_RESERVED_USAGE).
     """
     record = _begun(job)
     if record is None:
@@ -70,17 +71,48 @@ def account_end(work: Work, job: Job, event: RunEnded, *, over: bool = False, re
         work.changes += [AddAccounting(record=_of_task(record, use)) for use in event.tasks]
     if reserved and isinstance(task, ClassAd):
         record = _of_reserved(record, _number(task, "Memory"))
-    work.changes.append(AddAccounting(record=record))
+    _add(work, job, record)
+
+
+def _add(work: Work, job: Job, record: AccountingRecord) -> None:
+    rest = _since_midnight(job, record)
+    work.changes.append(AddAccounting(record=record, rest=None if rest is record else rest))
+
+
+def _since_midnight(job: Job, record: AccountingRecord) -> AccountingRecord:
+    """The part of a run that the reporting file has not reported yet: since the last midnight, as in Grid Engine."""
+    told = job.ad.get(MIDNIGHT)
+    if not isinstance(told, ClassAd) or told.get("Run") != job.run:
+        return record
+    return replace(
+        record,
+        started=int(_number(told, "At")),
+        cpu_s=max(0.0, record.cpu_s - _number(told, "cpu")),
+        mem=max(0.0, record.mem - _number(told, "mem")),
+        io=max(0.0, record.io - _number(told, "io")),
+    )
+
+
+def account_day(work: Work, job: Job) -> AccountingRecord | None:
+    """The midnight record of a run that continues, for the reporting file; None if its program has not begun."""
+    record = _begun(job)
+    if record is None or job.ad.get("JobCurrentStartExecutingDate") is None:
+        return None
+    record = replace(_used(record, job, job.ad, int(work.now)), exit_status=-1, wallclock_s=0, resources={})
+    rest = _since_midnight(job, record)
+    told = {"Run": job.run, "At": record.ended, "cpu": record.cpu_s, "mem": record.mem, "io": record.io}
+    work.set(job, **{MIDNIGHT: ClassAd(told)})
+    return rest
 
 
 def _of_reserved(record: AccountingRecord, memory: float) -> AccountingRecord:
-    """Wall clock time of all slots, and the memory limit of each slot, bytes, for as long."""
+    """Wall clock time of all slots, and the memory limit of each slot, bytes, over that time."""
     slots_s = float(record.wallclock_s * record.slots)
     return replace(record, cpu_s=slots_s, mem=slots_s * memory / _GIB, maxvmem=memory * record.slots)
 
 
 def with_tasks(event: RunEnded) -> RunEnded:
-    """The end of a run, whose attributes tell what the job and all its slave tasks have used."""
+    """The attributes of the end of a run, including the usage of its slave tasks."""
     if not event.tasks:
         return event
     said = event.attributes.copy()
@@ -117,7 +149,7 @@ def _of_task(record: AccountingRecord, use: TaskUse) -> AccountingRecord:
 
 
 def _summed(record: AccountingRecord, uses: Sequence[TaskUse]) -> AccountingRecord:
-    """One record for a job and its slave tasks: what was used is added up, sizes are the largest."""
+    """One record for a job and its slave tasks: usage is summed, sizes are maxima."""
     resources = dict(record.resources)
     for use in uses:
         for name, amount in use.resources.items():
@@ -139,9 +171,9 @@ def _cpu_s(use: TaskUse) -> float:
 
 
 def _failed(event: RunEnded) -> int:
-    """The code that the starter gave; a machine that lost sight of the run says only how it ended.
+    """The starter's failure code; a machine that lost track of the run reports only how it ended.
 
-    Only a run that came to its own end may count as one that ended well: after any other the job may run again.
+    Only a run that ended by itself may count as successful: after any other end the job may run again.
     """
     code = event.attributes.get("CellFailed")
     if isinstance(code, int) and (code or event.ending == "exit"):
@@ -152,14 +184,14 @@ def _failed(event: RunEnded) -> int:
 
 
 def account_lost(work: Work, job: Job, failed: int = RESCHEDULED) -> None:
-    """The run is over, and its machine cannot say how; `failed` is why."""
+    """Account for a run that is over although its machine cannot report the end; `failed` is why."""
     record = _begun(job)
     if record is not None:
         work.changes.append(AddAccounting(record=replace(record, submitted=0, failed=failed)))
 
 
 def account_deleted(work: Work, job: Job, *, reserved: bool = False) -> None:
-    """The job is deleted at once; what it has used is what was last said of it."""
+    """Account for a job that is deleted at once; its usage is that of the last report."""
     record = _begun(job)
     if record is not None:
         record = replace(record, failed=SIGNALLED, exit_status=128 + _SIGKILL)
@@ -167,13 +199,13 @@ def account_deleted(work: Work, job: Job, *, reserved: bool = False) -> None:
         task = job.ad.get(cell.TASK)
         if reserved and isinstance(task, ClassAd):
             record = _of_reserved(record, _number(task, "Memory"))
-        work.changes.append(AddAccounting(record=record))
+        _add(work, job, record)
 
 
 def _begun(job: Job) -> AccountingRecord | None:
-    """What is known of the present run as it begins; None if the job has none in a queue instance."""
+    """The known data of the current run at its start; None if the job has no run in a queue instance."""
     ad = job.ad
-    # Most jobs have none, and to find out that something is not an ad takes long.
+    # Most jobs have none, and finding out that a value is not an ad takes long.
     task = None if ad.cell(_TASK) is MISSING else ad.get(cell.TASK)
     if task is None or not job.run or not isinstance(task, ClassAd):
         return None
@@ -200,7 +232,7 @@ def _begun(job: Job) -> AccountingRecord | None:
 
 
 def _used(record: AccountingRecord, job: Job, said: ClassAd, ended: int) -> AccountingRecord:
-    """The record of a run whose program was started, with times and what it used."""
+    """The record of a run whose program was started, with times and usage."""
     started = job.whole("jobcurrentstartexecutingdate", ended)
     user_s, system_s = _number(said, "RemoteUserCpu"), _number(said, "RemoteSysCpu")
     resources = said.get(RESOURCES_USED)
@@ -223,16 +255,16 @@ def _used(record: AccountingRecord, job: Job, said: ClassAd, ended: int) -> Acco
 
 
 def job_name(ad: ClassAd) -> str:
-    """The name of a job, as `qstat` shows it."""
+    """The name of a job as shown by `qstat`."""
     return _text(ad, "celljobname") or _text(ad, "jobbatchname") or posixpath.basename(_text(ad, "cmd"))
 
 
 def task_number(ad: ClassAd, cluster: Cluster, proc: int) -> int:
-    """Which task a job is; 0 for a job without tasks."""
+    """The task number of a job; 0 for a job without tasks."""
     if _text(ad, "celltasks"):
         number = ad.eval(cell.TASK_NUMBER)
         return number if isinstance(number, int) else 0
-    # Processes of a cluster that `qsub` did not submit are tasks from 1 on.
+    # Processes of a cluster that was not submitted by `qsub` are tasks from 1 on.
     return proc + 1 if cluster.count > 1 and not _text(ad, "celljobname") else 0
 
 

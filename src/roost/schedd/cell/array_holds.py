@@ -1,9 +1,9 @@
 """Tasks of an array that wait for tasks of other arrays: ``qsub -hold_jid_ad``.
 
-A task that waits is on hold, with the letter `ARRAY_HOLD` among its holds, from its submission on. It loses the letter
-in the step in which the last task that it waits for leaves the queue, however that ended; so what is kept is never a
-task that waits for nothing. Both arrays go from the same first to the same last task. Where their steps differ, a task
-stands for all numbers up to the next one, and waits for each task whose numbers it shares.
+A waiting task is on hold from its submission on, with the letter `ARRAY_HOLD` among its holds. It loses the letter in
+the step in which the last task that it waits for leaves the queue, however that task ended; so a stored task never
+waits for nothing. Both arrays must have the same first and last task. If their steps differ, a task stands for all
+numbers up to the next one, and waits for each task whose numbers overlap its own.
 
 What it does not do
     It does not look at holds of other letters: a task that has them stays on hold.
@@ -25,7 +25,7 @@ from roost.schedd.runs.outcome import HoldReason, hold, release
 from roost.schedd.status import JobStatus
 from roost.schedd.work import Work
 
-#: Why a task is on hold that waits.
+#: The hold reason of a waiting task.
 WAITS: Final = "waits for tasks of other arrays (qsub -hold_jid_ad)"
 _LEFT: Final = "the tasks that it waited for have left"
 _TASKS: Final = fold(TASKS)
@@ -34,7 +34,7 @@ _RANGE: Final = re.compile(r"(\d+)-(\d+):(\d+)\Z")
 
 
 def range_of(ad: ClassAd) -> tuple[int, int, int] | None:
-    """First and last task of an array, and the step; None for a job without tasks."""
+    """First task, last task and step of an array; None for a job without tasks."""
     cell = ad.cell(_TASKS)
     found = _RANGE.match(cell) if isinstance(cell, str) else None
     if found is None or not int(found[3]):
@@ -59,7 +59,7 @@ def refusal(book: Book, ad: ClassAd, after: tuple[int, ...]) -> str:
 
 
 def _others(own: Cluster, proc: int, other: Cluster) -> range:
-    """The jobs of another array whose task numbers a task shares."""
+    """The jobs of another array whose task numbers overlap those of a task."""
     mine, theirs = range_of(own.ad), range_of(other.ad)
     if mine is None or theirs is None:
         return range(0)
@@ -79,7 +79,7 @@ def waits(book: Book, cluster: Cluster, proc: int) -> bool:
 
 
 def tasks_left(work: Work) -> None:
-    """Release what waited for the tasks that have left the queue in this step."""
+    """Release the tasks that waited for tasks that have left the queue in this step."""
     book = work.book
     if not book.array_followers:
         return
@@ -101,7 +101,7 @@ def submitted(work: Work, cluster: Cluster) -> None:
 
 
 def look(work: Work, cluster: Cluster, proc: int) -> None:
-    """Hold or release a task by what it waits for now."""
+    """Hold or release a task according to what it waits for now."""
     status = cluster.status(proc)
     if status not in (JobStatus.HELD, JobStatus.IDLE):
         return
@@ -123,7 +123,7 @@ def _letters(ad: ClassAd) -> str:
 def _wait(work: Work, job: Job) -> None:
     if job.status is JobStatus.IDLE:
         if job.claim_id:
-            # A slot is on its way to it: it has been chosen before it was to wait.
+            # A slot is already being claimed for it: it was matched before it had to wait.
             return
         hold(work, job, On.HOLD_COMMAND, HoldReason(HoldCode.USER_REQUEST, WAITS))
     letters = {*_letters(job.ad), ARRAY_HOLD}
@@ -141,7 +141,7 @@ def _go(work: Work, job: Job) -> None:
 
 
 def dependency_cycle(book: Book, number: int, after: tuple[int, ...]) -> int | None:
-    """A job that waits for job `number` and that this would then wait for; None if there is none."""
+    """A job that waits for job `number` and for which that job would now wait; None if there is none."""
     for first in after:
         seen: set[int] = set()
         waiting = [first]

@@ -1,7 +1,7 @@
-"""The error state of queue instances (E): a prolog or epilog of the cell failed there, and they take no jobs.
+"""The error state of queue instances (E): a prolog or epilog of the cell failed there, and they accept no jobs.
 
-The queue keeps it in the same step as the end of the run that failed, and every demand names these instances to the
-central manager. `roost cell clear` ends it.
+The queue stores it in the same step as the end of the failed run, and every demand sent to the central manager names
+these instances. `roost cell clear` ends it.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from roost.schedd.events import ErrorsCleared, RunEnded
 from roost.schedd.jobs.book import Job
 from roost.schedd.work import Work
 
-#: Codes of failures that are the queue instance's: before and in prolog, epilog, start and stop of the parallel
+#: Failure codes that are charged to the queue instance: before and in prolog, epilog, start and stop of the parallel
 #: environment, and before the job.
 FAILURES: Final = (7, 8, 9, 10, 11, 12, 13, 14, 15)
 
 
 def note_error(work: Work, claim_table: ClaimTable, job: Job, event: RunEnded) -> None:
-    """A run has ended: its queue instance may be in error now."""
+    """Note the end of a run: its queue instance may now be in the error state."""
     if event.attributes.cell("cellerrorreason") is MISSING:
         return
     reason = event.attributes.get("CellErrorReason")
@@ -46,7 +46,7 @@ def note_error(work: Work, claim_table: ClaimTable, job: Job, event: RunEnded) -
 
 
 def clear_errors(work: Work, claim_table: ClaimTable, event: ErrorsCleared) -> None:
-    """An administrator says that instances are well again."""
+    """Clear the error state of instances, as an administrator orders."""
     cleared = [name for name in event.instances if claim_table.errors.pop(name, None) is not None]
     if not cleared:
         return

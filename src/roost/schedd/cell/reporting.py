@@ -1,12 +1,12 @@
-"""What the reporting file of a cell is told of a step of the queue: made of the changes and transitions of the step.
+"""The entries of a cell's reporting file for one step of the queue, derived from the step's changes and transitions.
 
-The words and the order are those of Grid Engine 8.1.9. A job that was never sent to a machine leaves with fewer lines
-than one that was, as there.
+Wording and order are those of Grid Engine 8.1.9. As there, a job that was never sent to a machine leaves with fewer
+lines than one that was.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from roost.base.records import replace
@@ -24,8 +24,10 @@ from roost.model.cell_reporting import (
     RunReport,
 )
 from roost.model.cell_reservations import ACTOR
-from roost.schedd.cell.accounting import job_name, task_number
+from roost.schedd.cell.accounting import account_day, job_name, task_number
 from roost.schedd.changes import AddAccounting, AddHistory, AddReports, PutCluster
+from roost.schedd.claims.claim_table import ClaimTable
+from roost.schedd.claims.held_claims import HeldClaim
 from roost.schedd.events import Acted, ClaimLost, Event, RunEnded
 from roost.schedd.identifiers import JobId
 from roost.schedd.jobs.book import Cluster
@@ -33,7 +35,7 @@ from roost.schedd.jobs.job_transitions import On
 from roost.schedd.status import JobStatus
 from roost.schedd.work import Work
 
-#: What happened, the state before (None: that of the job), in whose name, and the words.
+#: The event, the state before (None: that of the job), the user responsible, and the message.
 _Line = tuple[str, str | None, str, str]
 _EXITED: Final[_Line] = ("finished", None, EXECUTION_DAEMON, "job exited")
 _REMOVED: Final[_Line] = ("deleted", None, EXECUTION_DAEMON, "job removed ")
@@ -44,7 +46,7 @@ _WAITS: Final[_Line] = ("finished", None, MASTER, "job waits for scheduler's del
 _GONE: Final[_Line] = ("deleted", "T", SCHEDULER, "job deleted by scheduler")
 _DELETED: Final[_Line] = ("deleted", None, "", "job deleted")
 _NEVER_RAN: Final[_Line] = ("finished", "", MASTER, "job exited")
-#: Lines of a transition; those of leaving the queue depend on more.
+#: Lines of a transition; those for leaving the queue depend on more.
 _LINES: Final[dict[On, tuple[_Line, ...]]] = {
     On.STARTED: (("sent", "t", MASTER, "sent to execd"),),
     On.SUSPENDED: (("suspended", "r", EXECUTION_DAEMON, ""),),
@@ -58,15 +60,34 @@ _LINES: Final[dict[On, tuple[_Line, ...]]] = {
     On.REMOVE_COMMAND: (_DELETED,),
     On.REMOVE_POLICY: (_DELETED,),
 }
+#: Rows that end the run of a job that is on a machine.
+_ENDS: Final = (
+    On.COMPLETED, On.NOT_BEGUN, On.RUN_UNKNOWN, On.EVICTED, On.AGAIN, On.HOLD_MACHINE, On.RUN_OVER,
+)  # fmt: skip
 
 
-def report(work: Work, reporting: Reporting, event: Event) -> None:
-    """Have a step told, which `event` led to; before the work is finished."""
+def report(work: Work, reporting: Reporting, event: Event, claims: Iterable[HeldClaim]) -> None:
+    """Report a step, which `event` led to; call it before the work is finished. `claims`: those held after it."""
     found = [*_submitted(work)]
     if reporting.joblog:
-        found += _Log(work, reporting, event).lines()
+        found += _Log(work, reporting, event, claims).lines()
+    elif reporting.bookings is not None:
+        lines = _Log(work, reporting, event, claims).lines()
+        found += (each for each in lines if not isinstance(each, JobReport))
     else:
         found += _runs(work)
+    if found:
+        work.changes.append(AddReports(reports=tuple(found)))
+
+
+def report_day(work: Work, claim_table: ClaimTable) -> None:
+    """Report the runs in progress at midnight: their usage until then."""
+    found = []
+    for claim in claim_table.claims.values() if claim_table.reporting is not None else ():
+        job = work.book.find(claim.job) if claim.job is not None and claim.run else None
+        record = None if job is None else account_day(work, job)
+        if record is not None:
+            found.append(RunReport(at=int(work.now), record=record))
     if found:
         work.changes.append(AddReports(reports=tuple(found)))
 
@@ -81,11 +102,11 @@ def _submitted(work: Work) -> Iterator[Report]:
 def _runs(work: Work) -> Iterator[Report]:
     for change in work.changes:
         if isinstance(change, AddAccounting):
-            yield RunReport(at=int(work.now), record=change.record)
+            yield RunReport(at=int(work.now), record=change.rest or change.record)
 
 
 def _about(work: Work, cluster: Cluster, ad: ClassAd) -> JobReport:
-    """A report of a job of which this is the ad, without what has happened."""
+    """A report about a job with this ad, without the event."""
     task = ad.get(cell.TASK)
     known = task if isinstance(task, ClassAd) else ClassAd()
     owner = cluster.owner.partition("@")[0]
@@ -116,21 +137,60 @@ def _instance_host(ad: ClassAd) -> str:
 
 
 class _Log:
-    """What `job_log` tells of a step."""
+    """The `job_log` entries of a step."""
 
-    def __init__(self, work: Work, reporting: Reporting, event: Event) -> None:
+    def __init__(self, work: Work, reporting: Reporting, event: Event, claims: Iterable[HeldClaim]) -> None:
         self._work, self._reporting, self._event = work, reporting, event
         self._user = event.user.partition("@")[0] if isinstance(event, Acted) else ""
-        #: Of jobs that have left, which the book no longer has.
+        #: Jobs that have left the queue and are no longer in the book.
         self._left = {each.job: each for each in work.changes if isinstance(each, AddHistory)}
         self._has_ended = isinstance(event, RunEnded | ClaimLost)
-        #: Since when the jobs waited whose runs have ended.
+        #: The start of the wait of jobs whose runs have ended.
         self._waited = {
             each.record.job: each.record.submitted for each in work.changes if isinstance(each, AddAccounting)
         }
+        #: Cell resources of running jobs, for reporting consumables; initially, those before the step.
+        self._running: dict[JobId, ClassAd] = {}
+        #: Jobs whose runs end in this step.
+        self._over: set[JobId] = set()
+        if reporting.bookings is not None and work.transitions:
+            self._look(claims)
+
+    def _look(self, claims: Iterable[HeldClaim]) -> None:
+        """Record the state of jobs before the step."""
+        started = {name for name, row in self._work.transitions if row.on[0] is On.STARTED}
+        for claim in claims:
+            if claim.job is not None and claim.run and claim.job not in started:
+                self._add(claim.job, self._ad(claim.job))
+        for name, row in self._work.transitions:
+            if row.source is not JobStatus.IDLE and (
+                row.on[0] in _ENDS or (self._has_ended and row.on[0] is On.HOLD_POLICY)
+            ):
+                self._over.add(name)
+                self._add(name, self._ad(name))
+
+    def _add(self, name: JobId, ad: ClassAd | None) -> None:
+        task = None if ad is None else ad.get(cell.TASK)
+        if isinstance(task, ClassAd):
+            self._running[name] = task
+
+    def _took(self, name: JobId, ad: ClassAd) -> Iterator[Report]:
+        """The resources that a starting job takes."""
+        task, bookings = ad.get(cell.TASK), self._reporting.bookings
+        if bookings is not None and isinstance(task, ClassAd):
+            yield from bookings.lines(task, self._running.values(), int(self._work.now), begins=True)
+            self._running[name] = task
+
+    def _left_behind(self, name: JobId) -> Iterator[Report]:
+        """The resources that a job frees when its run is over."""
+        bookings = self._reporting.bookings
+        if bookings is not None and name in self._over and name in self._running:
+            self._over.remove(name)
+            task = self._running.pop(name)
+            yield from bookings.lines(task, self._running.values(), int(self._work.now), begins=False)
 
     def lines(self) -> Iterator[Report]:
-        """All of it, in order."""
+        """All lines, in order."""
         host, work = self._reporting.host, self._work
         for change in work.changes:
             if isinstance(change, PutCluster):
@@ -142,8 +202,16 @@ class _Log:
         yield from _runs(work)
         for name, row in work.transitions:
             ad = self._ad(name)
-            if ad is not None:
-                yield from self._told(name, ad, self._state(row.source, ad), self._lines(row.on, row.source, name, ad))
+            if ad is None:
+                continue
+            for line in self._lines(row.on, row.source, name, ad):
+                if line is _GONE:
+                    yield from self._left_behind(name)
+                yield from self._told(name, ad, self._state(row.source, ad), (line,))
+            if row.on[0] is On.STARTED:
+                yield from self._took(name, ad)
+            elif name not in self._left:
+                yield from self._left_behind(name)
         for gone in self._left.values():
             if gone.last is not None:
                 yield from self._together(gone)
@@ -154,7 +222,7 @@ class _Log:
         return left.ad if left is not None else None if job is None else job.ad
 
     def _state(self, source: JobStatus, ad: ClassAd) -> str:
-        """The letter of a job as it was."""
+        """The letter of a job's state before the step."""
         if self._has_ended:
             return "r" if not isinstance(self._event, RunEnded) or self._event.started else "t"
         if source in (JobStatus.IDLE, JobStatus.HELD, JobStatus.REMOVED):
@@ -166,14 +234,14 @@ class _Log:
             case On.LEFT:
                 return (_WAITS, _GONE) if cell.TASK in ad else (_NEVER_RAN,)
             case On.REMOVE_COMMAND if self._user == ACTOR and source not in (JobStatus.IDLE, JobStatus.HELD):
-                # The end of its reservation removes it, of which `ar_log` tells.
+                # The end of its reservation removes it, which `ar_log` reports.
                 return ()
             case On.RUN_OVER:
                 return (_REMOVED,) if source is JobStatus.REMOVED else (_UNFIT, _RESTART)
             case On.HOLD_POLICY if self._has_ended:
                 return (_FAILED, _RESTART)
             case On.COMPLETED | On.AGAIN if source is JobStatus.IDLE:
-                # It is done without being run.
+                # The job completes without a run.
                 return ()
             case _:
                 return _LINES.get(on[0], ())
@@ -196,7 +264,7 @@ class _Log:
             )
 
     def _together(self, gone: AddHistory) -> Iterator[JobReport]:
-        """Jobs that are removed together, none of which has ever run."""
+        """Jobs that are removed together and have never run."""
         cluster = self._work.book.clusters.get(gone.job.cluster)
         for job in gone.jobs if cluster is not None else ():
             assert cluster is not None

@@ -1,18 +1,21 @@
-"""Whether jobs of a Grid Engine cell are run again when they are lost, and how long their machines may be silent.
+"""Whether jobs of a Grid Engine cell are rerun when they are lost, and how long their machines may be silent.
 
-A job of `qsub` is run again if it was submitted with `-r y`, or without `-r` to a queue with `rerun`. The run that
-grants its slots knows that of the queue, and says so in `CellTask` (``Rerun``), with the time after which jobs of an
-unknown host are run again (``RescheduleAfter``, s; none for never).
+A job of `qsub` is rerun if it was submitted with `-r y`, or without `-r` to a queue with `rerun`. The scheduling run
+that grants its slots knows the queue's setting, and records it in `CellTask` (``Rerun``), with the time after which
+jobs of an unknown host are rerun (``RescheduleAfter``, s; none for never).
 
-* Its machine is silent: it is run again after that time. Else it stays where it is until the machine is heard of, for
-  it may run there. The machine keeps the job as long without a sign of life from the queue, so none runs twice.
-* Its machine has lost it (restarted, or lost its state): it is run again, or it is over. One whose epilog failed
-  is run again always.
-* Its machine's owner or the pool takes the slot away, which no Grid Engine does: it is run again, unless it was
+* Its machine is silent: the job is rerun after that time. Until then it stays where it is, because it may still be
+  running. The machine keeps the job for the same time without a keepalive from the queue, so no job runs twice.
+* Its machine has lost it (restarted, or lost its state): the job is rerun, or it is over. A job whose epilog failed is
+  always rerun.
+* Its machine's owner or the pool takes the slot away, which no Grid Engine does: the job is rerun unless it was
   submitted with `-r n`.
 
-Other jobs are run again in all these cases, and have leases of their own (JobLeaseDuration). Source: sge_conf(5),
-queue_conf(5), and what Grid Engine 8.1.9 does when hosts fail.
+A job that is rescheduled because it exited with 99 or by `qmod -rj` does not start on the same host until that host has
+reported twice (``CleanUp``, s): Grid Engine waits until the host reports that it has cleaned up.
+
+Other jobs are rerun in all these cases, and have their own leases (JobLeaseDuration). Source: sge_conf(5),
+queue_conf(5), and the behaviour of Grid Engine 8.1.9 when hosts fail.
 """
 
 from __future__ import annotations
@@ -25,10 +28,13 @@ from roost.model import cell_requests as cell
 from roost.model.cell_accounting import MIGRATING
 from roost.model.codes import VacateCode
 from roost.schedd.jobs.book import Job
+from roost.schedd.work import Work
 
-#: A lease that does not end before the job does, s: ten years.
+#: Exit status with which jobs and scripts of queues ask for a rerun.
+AGAIN: Final = 99
+#: A lease that does not expire before the job ends, s: ten years.
 FOREVER_S: Final = 315_360_000
-#: Ends of runs by which a machine, its owner, or the pool has taken its slot away.
+#: Ends of runs in which a machine, its owner, or the pool took the slot away.
 _TAKEN_AWAY: Final = frozenset(
     (
         VacateCode.STARTD_VACATE_COMMAND, VacateCode.STARTD_PREEMPT_EXPRESSION, VacateCode.STARTD_EXCEPTION,
@@ -37,15 +43,15 @@ _TAKEN_AWAY: Final = frozenset(
         VacateCode.STARTD_PREEMPTING_CLAIM_USER_PRIO, VacateCode.STARTD_REHOMING, VacateCode.RECONNECT_FAILED,
     )
 )  # fmt: skip
-#: Ends by which a machine says that it lost sight of a run.
+#: Ends with which a machine reports that it lost track of a run.
 _LOST: Final = frozenset((VacateCode.STARTER_ERROR,))
-#: `CellFailed` of a run whose job had ended, and whose epilog failed: the machine saw how it ended.
+#: `CellFailed` of a run whose job had ended and whose epilog failed: the machine observed its end.
 _IN_EPILOG: Final = frozenset((14, 15))
 _NAME, _RERUN = fold(cell.NAME), fold(cell.RERUN)
 
 
 def task_of(ad: ClassAd) -> ClassAd | None:
-    """What a job of `qsub` got of the cell; None for any other job, and for one that got nothing yet."""
+    """What a job of `qsub` was granted in the cell; None for any other job, and for one that has nothing yet."""
     if ad.cell(_NAME).__class__ is not str:
         return None
     task = ad.get(cell.TASK)
@@ -53,7 +59,7 @@ def task_of(ad: ClassAd) -> ClassAd | None:
 
 
 def reruns(ad: ClassAd) -> bool:
-    """Whether a job that was lost with its machine is run again."""
+    """Whether a job that was lost with its machine is rerun."""
     task = task_of(ad)
     if task is None:
         return True
@@ -65,10 +71,10 @@ def reruns(ad: ClassAd) -> bool:
 
 
 def lease_s(ad: ClassAd, *, is_part: bool = False) -> int:
-    """How long a machine keeps the claim of a job without a sign of life, s; 0 or less for no lease.
+    """How long a machine keeps the claim of a job without a keepalive, s; 0 or less for no lease.
 
-    `is_part`: the job runs elsewhere, and the claim is for slave tasks of it. A parallel job is run again when the
-    host of its master is unknown, and not for any other host.
+    `is_part`: the job runs elsewhere, and the claim is for its slave tasks. A parallel job is rerun when the host of
+    its master is unknown, but not for any other host.
     """
     task = task_of(ad)
     if task is None:
@@ -80,8 +86,19 @@ def lease_s(ad: ClassAd, *, is_part: bool = False) -> int:
     return max(1, int(after_s))
 
 
+def note_clean_up(work: Work, job: Job, code: int, subcode: int) -> None:
+    """Note that a machine ended a run whose job is to be rerun; the codes say why."""
+    task = task_of(job.ad)
+    after_s = None if task is None else task.get("CleanUp")
+    if task is None or not isinstance(after_s, int | float):
+        return
+    if subcode == AGAIN or code == VacateCode.USER_VACATE_JOB:
+        host = str(task.get("Instance", "")).partition("@")[2]
+        work.set(job, **{cell.CLEANED: f"{host} {work.now + after_s:.0f}"})
+
+
 def is_over(job: Job, code: int, attributes: ClassAd) -> bool:
-    """Whether a job whose begun run was ended by its machine is not to be run again; `code` says why it was ended."""
+    """Whether a job whose begun run was ended by its machine is not to be rerun; `code` says why the run ended."""
     task = task_of(job.ad)
     if task is None or attributes.get("CellFailed") == MIGRATING:
         return False

@@ -1,8 +1,8 @@
 """Usage of jobs in a cell: which account is charged, with how much, and when.
 
-Machines say what a job uses, every `load_report_time` and at its end. The queue charges its account with what is more
-than before, and notes in the job (`CellCharged`) what that run was charged with. Account and job go to disk together,
-so nothing counts twice or gets lost, whichever daemon is killed. Of a run whose end is never reported, its last report
+Machines report a job's usage every `load_report_time` and at its end. The queue charges the account with the increase,
+and records in the job (`CellCharged`) what that run was charged with. Account and job are committed together, so
+nothing is counted twice or lost, whichever daemon is killed. If the end of a run is never reported, its last report
 counts.
 """
 
@@ -22,7 +22,7 @@ _GIB = 2**30
 
 
 def charge(work: Work, claim_table: ClaimTable, job: Job, run: str, at: float, said: ClassAd) -> None:
-    """Charge the account of a job with what its present run has used until `at`, of which `said` tells."""
+    """Charge the account of a job with the usage of its current run until `at`, as reported in `said`."""
     task = job.ad.get(TASK) if claim_table.cell else None
     if task is None or not isinstance(task, ClassAd):
         return
@@ -44,7 +44,7 @@ def charge(work: Work, claim_table: ClaimTable, job: Job, run: str, at: float, s
 
 
 def forget_run(work: Work, claim_table: ClaimTable, job: Job, run: str) -> None:
-    """A run is over that its account was charged with: with a half-life of -1 only runs that go on count."""
+    """Note that a charged run is over: with a half-life of -1, only runs in progress count."""
     task = job.ad.get(TASK)
     if task is None or not isinstance(task, ClassAd):
         return
@@ -59,7 +59,7 @@ def forget_run(work: Work, claim_table: ClaimTable, job: Job, run: str) -> None:
 
 
 def _factors(task: ClassAd) -> dict[str, float]:
-    """By what usage on the host of a task is multiplied."""
+    """The factors by which usage on the host of a task is multiplied."""
     text = task.get("Scaling", "")
     pairs = (word.partition("=") for word in text.split(",") if word) if isinstance(text, str) else ()
     return {name: float(number) for name, _, number in pairs}
@@ -71,7 +71,7 @@ def _measured(said: ClassAd) -> dict[str, float]:
 
 
 def _reserved(job: Job, task: ClassAd, at: float) -> dict[str, float]:
-    """Wall clock time of all slots, and the memory limit that the job asked for, for as long."""
+    """Wall clock time of all slots, and the memory limit that the job requested, over that time."""
     wall_s = max(0.0, at - job.whole("jobcurrentstartdate", int(at))) * max(
         1.0, _number(task, "AllSlots") or _number(task, "Slots")
     )
@@ -84,7 +84,7 @@ def _number(ad: object, name: str) -> float:
 
 
 def clear_usage(work: Work, claim_table: ClaimTable, event: UsageCleared) -> None:
-    """An administrator forgets what was used; jobs that run are charged with what they use from now on."""
+    """Clear all usage on an administrator's order; running jobs are charged with their usage from now on."""
     count = claim_table.usage.clear()
     work.changes.append(ClearUsage())
     record = AuditRecord(
@@ -96,7 +96,7 @@ def clear_usage(work: Work, claim_table: ClaimTable, event: UsageCleared) -> Non
 
 
 def rule_usage(work: Work, claim_table: ClaimTable, event: UsageRuled) -> None:
-    """The cell says anew how usage decays."""
+    """Set how usage decays, as the cell says."""
     if claim_table.usage.use(event.rules, work.now) and claim_table.usage.by_owner:
         work.changes.append(PutUsage(accounts=dict(claim_table.usage.by_owner)))
     work.offer(later=True)

@@ -1,1 +1,1 @@
-"""The claims that a queue holds: one by one with their table of transitions, and all of them."""
+"""The claims that a queue holds: the table of transitions of one claim, and the collection of all."""

@@ -1,14 +1,15 @@
 """The transitions of a claim as the queue sees it, as a table.
 
-The state of a claim is its `Stage`. What happens to it raises one trigger (`ClaimOn`); `move_claim` takes the row of
-the present stage, and nothing else changes the stage. A trigger that has no row in a stage is an internal error, found
-before the claim is changed. What the machine makes of the same claim is the slot's table (`startd.transitions`).
+The state of a claim is its `Stage`. Each event raises one trigger (`ClaimOn`); `move_claim` takes the row of the
+current stage, and nothing else changes the stage. A trigger without a row in a stage is an internal error, found before
+the claim is changed. The machine's side of the same claim is the slot's table (`startd.transitions`).
 
 Rules that do not fit the table
 -------------------------------
-* `HeldClaim.unwanted` marks a claim to be given back after its present job; the stage stays.
-* A claim that is over while the end of its run is on its way (`runs.claim_lost`) stays as it is until that has come.
-* An answer to a question that is not the claim's last one says nothing of it (`HeldClaim.asked`).
+* `HeldClaim.unwanted` marks a claim that is released after its current job; the stage stays.
+* A claim that ends while the report of its run's end is still expected (`runs.claim_lost`) stays unchanged until the
+  report has arrived.
+* An answer to any question but the claim's last one is ignored (`HeldClaim.asked`).
 """
 
 from __future__ import annotations
@@ -23,19 +24,19 @@ from roost.tables.rows import by_source
 
 
 class ClaimOn(StrEnum):
-    """What makes a row be tried."""
+    """The triggers of a row."""
 
     GRANTED = "the machine grants it"
     REFUSED = "the machine refuses it"
     STARTED = "a run is ordered on it"
     RUN_ENDED = "the machine reports the end of the run"
     CONFIRMED = "the machine names the run that the queue has on record"
-    GIVEN_BACK = "the queue has no use for it"
-    LOST = "it is over on the machine, withdrawn, or its machine is not heard of"
+    GIVEN_BACK = "the queue no longer needs it"
+    LOST = "it has ended on the machine, was withdrawn, or its machine is not responding"
 
 
 class ClaimReason(StrEnum):
-    """What a transition goes back to."""
+    """The reason of a transition."""
 
     MACHINE = "machine"
     QUEUE = "queue"
@@ -60,7 +61,7 @@ _WRITTEN: Final[tuple[tuple[int, tuple[Stage, ...], Stage, ClaimOn, ClaimReason]
     (3, (_S.IDLE,), _S.RUNNING, ClaimOn.STARTED, _R.QUEUE),
     (4, (_S.RUNNING, _S.UNSURE), _S.IDLE, ClaimOn.RUN_ENDED, _R.MACHINE),
     (5, (_S.UNSURE,), _S.RUNNING, ClaimOn.CONFIRMED, _R.MACHINE),
-    # One that runs: the machine refused the run.
+    # A running claim: the machine refused the run.
     (6, (_S.IDLE, _S.RUNNING, _S.UNSURE), _S.OVER, ClaimOn.GIVEN_BACK, _R.QUEUE),
     (7, (_S.ASKED, _S.IDLE, _S.RUNNING, _S.UNSURE), _S.OVER, ClaimOn.LOST, _R.MACHINE),
 )
@@ -72,14 +73,14 @@ CLAIM_TRANSITIONS: Final[tuple[ClaimTransition, ...]] = tuple(
     for source in sources
 )
 
-#: How a claim begins: asked for, or found on record when the queue starts.
+#: The initial stages of a claim: requested, or found on record when the queue starts.
 CLAIM_START: Final = frozenset((Stage.ASKED, Stage.UNSURE))
 
 _first_row: Final[Finder[ClaimTransition, HeldClaim]] = row_finder(by_source(CLAIM_TRANSITIONS, Stage), {})
 
 
 def move_claim(claim: HeldClaim, on: ClaimOn) -> None:
-    """Take the row that a trigger leads to. Raises AssertionError where there is none: a mistake in this room."""
+    """Take the row that a trigger leads to. Raises AssertionError if there is none: a bug in this room."""
     found = _first_row(claim, claim.stage, (on,))
     if found is None:
         raise AssertionError(f"claim of {claim.slot} is {claim.stage}: no transition where {on}")

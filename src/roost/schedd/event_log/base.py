@@ -1,7 +1,7 @@
-"""What every event of a user's event log is, and the words that many of them share.
+"""The base of all events of a user's event log, and wording that many of them share.
 
-An event has no time and no job: its writer says both. `lines` gives its text, first what stands in its header
-line, then its body; `read` takes them back; `attributes` are those of its ad, for the JSON form.
+An event has neither time nor job: the writer adds both. `lines` yields its text, first its part of the header line,
+then its body; `read` parses it; `attributes` are those of its ad, for the JSON form.
 """
 
 from __future__ import annotations
@@ -12,35 +12,35 @@ from typing import ClassVar, Final, Self
 from roost.classad import ClassAd, Value
 from roost.schedd.event_log.parts import Lines, LogFormatError, one_line
 
-#: How lines begin that are notes.
+#: The indent of note lines.
 NOTE: Final = "    "
 
 
 def text_of(ad: ClassAd, name: str) -> str:
-    """A string attribute of a job; "" for anything else."""
+    """A string attribute of a job; "" for any other value."""
     value = ad.eval(name)
     return value if isinstance(value, str) else ""
 
 
 def whole_of(ad: ClassAd, name: str) -> int:
-    """A number attribute of a job; 0 for anything else."""
+    """A number attribute of a job; 0 for any other value."""
     value = ad.eval(name)
     return int(value) if isinstance(value, int | float) and abs(value) < 2**62 else 0
 
 
 def after(head: str, words: str) -> str:
-    """What follows fixed words. Raises `LogFormatError` where they are missing."""
+    """The text after fixed words. Raises `LogFormatError` if they are missing."""
     if not head.startswith(words):
         raise LogFormatError(f"{head!r} does not begin with {words!r}")
     return head[len(words) :]
 
 
 def given(**attributes: Value) -> dict[str, Value]:
-    """The attributes that are not empty texts."""
+    """The attributes that are not empty strings."""
     return {name: value for name, value in attributes.items() if value != ""}
 
 
-#: The kinds that the modules of this folder define: number to class.
+#: The event classes that the modules of this folder define, by number.
 KINDS: Final[dict[int, type[Event]]] = {}
 
 
@@ -65,7 +65,7 @@ class Event:
 
     @classmethod
     def read(cls, head: str, lines: Lines) -> Self:
-        """The event of a text. Raises `LogFormatError`."""
+        """Parse the event from a text. Raises `LogFormatError`."""
         raise NotImplementedError
 
     def attributes(self) -> dict[str, Value]:
@@ -74,7 +74,7 @@ class Event:
 
 
 class FixedWords(Event):
-    """An event that is nothing but fixed words."""
+    """An event that consists of fixed words only."""
 
     __slots__ = ()
     WORDS: ClassVar[str]
@@ -91,7 +91,7 @@ class FixedWords(Event):
 
 
 class WithReason(Event):
-    """An event of fixed words whose body is at most a reason."""
+    """An event of fixed words whose body is an optional reason."""
 
     __slots__ = ()
     WORDS: ClassVar[str]
@@ -111,8 +111,8 @@ class WithReason(Event):
         return given(Reason=self.reason)
 
 
-class Submission(Event):
-    """An event that says from where something came into the queue, with notes of its user."""
+class SubmissionEvent(Event):
+    """An event that says from where something was submitted, with notes of its user."""
 
     __slots__ = ()
     WORDS: ClassVar[str]
@@ -123,7 +123,7 @@ class Submission(Event):
 
     def lines(self) -> Iterator[str]:
         yield f"{self.WORDS} submitted from host: {self.host}"
-        # As in HTCondor: readers take notes of the user alone for those of the log.
+        # As in HTCondor: without log notes, readers take the user notes for log notes.
         if self.log_notes:
             yield NOTE + one_line(self.log_notes)
         if self.user_notes:

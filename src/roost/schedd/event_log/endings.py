@@ -1,4 +1,4 @@
-"""The end of a run and the end of a job, as a user's event log tells them."""
+"""The end of a run and the end of a job, as events of a user's event log."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ class JobEvicted(Event):
     NAME: ClassVar[str] = "JobEvictedEvent"
     _WORDS: ClassVar[str] = "Job was evicted."
 
-    #: What the job had done was saved.
+    #: A checkpoint of the job was saved.
     checkpointed: bool = False
-    #: How the program ended, when it ended by itself and is to run again; None when it was got rid of.
+    #: How the program ended, if it ended by itself and is to run again; None if it was evicted.
     requeued: ProgramExit | None = None
     bill: Bill = field(default_factory=Bill)
     reason: str = ""
@@ -91,7 +91,7 @@ class JobEvicted(Event):
 
     def attributes(self) -> dict[str, Value]:
         ending = {"TerminatedNormally": False} if self.requeued is None else self.requeued.attributes()
-        # As the reference does: a number that says nothing is left out.
+        # As HTCondor does: a number without a meaning is left out.
         numbers = {name: number for name, number in zip(_NUMBERS, (self.code, self.subcode), strict=True) if number}
         return {
             "Checkpointed": self.checkpointed,
@@ -128,7 +128,7 @@ class JobEvicted(Event):
 
 
 class Ended(Event):
-    """The end of a program, for good."""
+    """The final end of a program."""
 
     __slots__ = ()
     _WHOSE: ClassVar[str] = "Job"

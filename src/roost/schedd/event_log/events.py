@@ -1,4 +1,4 @@
-"""What happens to a job between its submission and its end, as a user's event log tells it: one frozen class each."""
+"""Events of a job between its submission and its end, in a user's event log: one frozen class each."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import ClassVar, Final, Self
 
 from roost.base.records import dataclass, field
 from roost.classad import ClassAd, Value
-from roost.schedd.event_log.base import Event, FixedWords, Submission, WithReason, after, given, text_of, whole_of
+from roost.schedd.event_log.base import Event, FixedWords, SubmissionEvent, WithReason, after, given, text_of, whole_of
 from roost.schedd.event_log.parts import (
     Bill,
     Lines,
@@ -27,7 +27,7 @@ _ATTRIBUTE: Final = re.compile(r"([A-Za-z_][\w.]*) = (.*)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Submit(Submission):
+class Submit(SubmissionEvent):
     """The job is in the queue."""
 
     NUMBER: ClassVar[int] = 0
@@ -35,7 +35,7 @@ class Submit(Submission):
     WORDS: ClassVar[str] = "Job"
 
     host: str
-    #: Where a workflow says which of its jobs this is.
+    #: The name that a workflow gives to this job.
     log_notes: str = ""
     user_notes: str = ""
 
@@ -54,7 +54,7 @@ class Execute(Event):
 
     host: str
     slot_name: str = ""
-    #: Names and expressions that the user wants told of the machine.
+    #: Names and expressions of the machine that the user wants in the log.
     machine: tuple[tuple[str, str], ...] = ()
 
     def lines(self) -> Iterator[str]:
@@ -155,7 +155,7 @@ class ImageSize(Event):
     )
 
     image_size_kib: int
-    #: None: not known, as for the next two.
+    #: None: unknown; likewise for the next two.
     memory_usage_mb: int | None = None
     resident_set_kib: int | None = None
     proportional_set_kib: int | None = None
@@ -193,7 +193,7 @@ class ImageSize(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShadowException(Event):
-    """A run of the job could not be looked after."""
+    """A run of the job could not be supervised."""
 
     NUMBER: ClassVar[int] = 7
     NAME: ClassVar[str] = "ShadowExceptionEvent"
@@ -256,7 +256,7 @@ class JobAborted(WithReason):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobSuspended(Event):
-    """All processes of the job stand still."""
+    """All processes of the job are suspended."""
 
     NUMBER: ClassVar[int] = 10
     NAME: ClassVar[str] = "JobSuspendedEvent"
@@ -281,7 +281,7 @@ class JobSuspended(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobUnsuspended(FixedWords):
-    """The job goes on."""
+    """The job continues."""
 
     NUMBER: ClassVar[int] = 11
     NAME: ClassVar[str] = "JobUnsuspendedEvent"
@@ -330,7 +330,7 @@ class JobHeld(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobReleased(WithReason):
-    """The job is not on hold any more."""
+    """The job is no longer on hold."""
 
     NUMBER: ClassVar[int] = 13
     NAME: ClassVar[str] = "JobReleaseEvent"

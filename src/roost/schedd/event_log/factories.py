@@ -9,7 +9,7 @@ from typing import ClassVar, Self
 
 from roost.base.records import dataclass
 from roost.classad import Value
-from roost.schedd.event_log.base import NOTE, Event, Submission, WithReason, given
+from roost.schedd.event_log.base import NOTE, Event, SubmissionEvent, WithReason, given
 from roost.schedd.event_log.parts import Lines, LogFormatError, one_line
 
 
@@ -35,7 +35,7 @@ class PreSkip(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterSubmit(Submission):
+class ClusterSubmit(SubmissionEvent):
     """A cluster is in the queue whose jobs are made one after another."""
 
     NUMBER: ClassVar[int] = 35
@@ -48,7 +48,7 @@ class ClusterSubmit(Submission):
 
 
 class Completion(IntEnum):
-    """How far such a cluster came."""
+    """The progress of such a cluster."""
 
     ERROR = -1
     INCOMPLETE = 0
@@ -96,7 +96,7 @@ class ClusterRemove(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FactoryPaused(Event):
-    """No further jobs of such a cluster are made for now."""
+    """For now, no further jobs of such a cluster are made."""
 
     NUMBER: ClassVar[int] = 37
     NAME: ClassVar[str] = "FactoryPausedEvent"
@@ -140,7 +140,7 @@ class FactoryResumed(WithReason):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataflowJobSkipped(WithReason):
-    """The job did not run, for its output is newer than its input."""
+    """The job did not run because its output is newer than its input."""
 
     NUMBER: ClassVar[int] = 46
     NAME: ClassVar[str] = "DataflowJobSkippedEvent"

@@ -28,7 +28,7 @@ def _whole(text: str) -> int:
 
 
 class TransferStage(IntEnum):
-    """What a transfer has come to."""
+    """A stage of a transfer."""
 
     INPUT_QUEUED = 1
     INPUT_STARTED = 2
@@ -39,7 +39,7 @@ class TransferStage(IntEnum):
 
     @property
     def words(self) -> str:
-        """How the log says it."""
+        """The wording of the log."""
         kind = "input" if self <= TransferStage.INPUT_FINISHED else "output"
         match (self - 1) % 3:
             case 0:
@@ -52,13 +52,13 @@ class TransferStage(IntEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileTransfer(Event):
-    """Files of the job are on their way."""
+    """Files of the job are being transferred."""
 
     NUMBER: ClassVar[int] = 40
     NAME: ClassVar[str] = "FileTransferEvent"
 
     stage: TransferStage
-    #: Time waited for a turn, s; None where that is not known.
+    #: Time spent in the transfer queue, s; None if unknown.
     queued_s: int | None = None
     host: str = ""
 
@@ -92,7 +92,7 @@ class FileTransfer(Event):
 class _Labelled(Event):
     """An event of lines ``Label: text``, the first of them in the header.
 
-    HTCondor writes the first one on a line of its own, which its own reader then misses; here both are read.
+    HTCondor writes the first one on a separate line, which its own reader then misses; here both forms are read.
     """
 
     __slots__ = ()
@@ -117,7 +117,7 @@ class _Labelled(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReserveSpace(_Labelled):
-    """Room for files was set aside on a machine."""
+    """Space for files was reserved on a machine."""
 
     NUMBER: ClassVar[int] = 41
     NAME: ClassVar[str] = "ReserveSpaceEvent"
@@ -136,7 +136,7 @@ class ReserveSpace(_Labelled):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleaseSpace(_Labelled):
-    """That room was given up."""
+    """That space was released."""
 
     NUMBER: ClassVar[int] = 42
     NAME: ClassVar[str] = "ReleaseSpaceEvent"
@@ -166,7 +166,7 @@ class FileComplete(_Labelled):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileUsed(_Labelled):
-    """A file was taken from a machine's cache."""
+    """A file was used from a machine's cache."""
 
     NUMBER: ClassVar[int] = 44
     NAME: ClassVar[str] = "FileUsedEvent"
@@ -201,7 +201,7 @@ class FileRemoved(_Labelled):
 
 
 class CommonStage(IntEnum):
-    """What the transfer of files that jobs share has come to."""
+    """A stage of the transfer of common files of several jobs."""
 
     QUEUED = 1
     STARTED = 2
@@ -211,7 +211,7 @@ class CommonStage(IntEnum):
 
     @property
     def words(self) -> str:
-        """How the log says it, misspelling included: readers look for it."""
+        """The wording of the log, misspelling included: readers search for it."""
         return _COMMON_WORDS[self]
 
 
@@ -226,7 +226,7 @@ _COMMON_WORDS: Final = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommonFiles(Event):
-    """Files that several jobs share are on their way."""
+    """Files that several jobs share are being transferred."""
 
     NUMBER: ClassVar[int] = 47
     NAME: ClassVar[str] = "CommonFilesEvent"

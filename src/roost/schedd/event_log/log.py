@@ -1,4 +1,4 @@
-"""The event log of a user: what became of each job, in HTCondor's text format, written and read.
+"""The event log of a user: the events of each job, in HTCondor's text format, written and read.
 
     >>> from roost.schedd.event_log import log
     >>> print(log.format_event(log.JobHeld(reason="disk full", code=12, subcode=28), 7, 0, 0.0, utc=True), end="")
@@ -7,12 +7,12 @@
         Code 12 Subcode 28
     ...
 
-An event is a header line with number, job and time, the lines of its body, and a line ``...``. Texts of users are kept
-on their line, so no body has such a line in it. `LogReader` takes the log in pieces as they come and gives each event
-once it is whole. The caller appends to the file with one write an event, under a lock. All events and the values in
-them can be had from here.
+An event is a header line with number, job and time, the lines of its body, and a line ``...``. User texts are kept on
+one line, so no body contains such a line. `LogReader` reads the log in pieces and yields each event once it is
+complete. The caller appends to the file with one write per event, under a lock. This module exports all events and the
+values in them.
 
-Kinds that the format reserves for systems Roost does not know are read as `Unknown`, and left out of nothing.
+Kinds that the format reserves for systems Roost does not know are read as `Unknown`, and kept everywhere.
 """
 
 # mypy: implicit-reexport
@@ -96,7 +96,7 @@ JobEvent: TypeAlias = Event
 #: The line that ends an event.
 END: Final = "..."
 _END_BYTES: Final = END.encode()
-#: Size of one event's text, bytes; longer ones are skipped.
+#: Maximum size of one event's text, bytes; longer ones are skipped.
 EVENT_BYTES_MAX: Final = 1_048_576
 
 _HEADER: Final = re.compile(
@@ -107,7 +107,7 @@ _HEADER: Final = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unknown(Event):
-    """An event of a number that Roost does not write."""
+    """An event whose number Roost does not write."""
 
     NUMBER: ClassVar[int] = -1
     NAME: ClassVar[str] = "FutureEvent"
@@ -130,9 +130,9 @@ class Unknown(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoggedEvent:
-    """An event as it stands in a log."""
+    """An event in a log, with its header."""
 
-    #: None for a text that could not be understood; `problem` then says why.
+    #: None for a text that could not be parsed; `problem` then says why.
     event: Event | None
     number: int
     cluster: int
@@ -142,7 +142,7 @@ class LoggedEvent:
     problem: str = ""
 
     def ad(self, *, utc: bool = False) -> ClassAd:
-        """As an ad: the form from which JSON and XML are made."""
+        """The event as an ad: the form from which JSON and XML are made."""
         name = "FutureEvent" if self.event is None else self.event.NAME
         ad = ClassAd(
             {
@@ -184,7 +184,7 @@ def parse_event(text: str, *, year: int | None = None) -> LoggedEvent:
     first, *rest = text.rstrip("\n").split("\n")
     header = _HEADER.match(first.rstrip("\r"))
     if header is None:
-        raise LogFormatError(f"{first[:80]!r} does not begin an event: number, (job) and time are wanted")
+        raise LogFormatError(f"{first[:80]!r} does not begin an event; expected number, (job) and time")
     number, lines = int(header[1]), Lines(rest)
     kind = KINDS.get(number)
     event: Event | None
@@ -220,10 +220,10 @@ def _time(header: re.Match[str], year: int | None) -> float:
 
 
 class LogReader:
-    """Takes the bytes of a log in pieces, as it grows, and gives its events as soon as each is whole.
+    """Reads the bytes of a log in pieces as it grows, and yields each event as soon as it is complete.
 
-    A piece may end anywhere. After a rotation, or when the file was cut, call `restart`. What begins no event is
-    skipped up to the next end line, and counted in `skipped`. `year` is for headers without one.
+    A piece may end anywhere. After a rotation, or when the file was truncated, call `restart`. Text that does not begin
+    an event is skipped up to the next end line, and counted in `skipped`. `year` is for headers without one.
     """
 
     def __init__(self, position: int = 0, *, year: int | None = None) -> None:
@@ -231,17 +231,17 @@ class LogReader:
         self._rest = b""
         self._lines: list[bytes] = []
         self._bytes = 0
-        #: Offset in the file after the last whole event: where to go on after a new start.
+        #: Offset in the file after the last complete event: where to continue after a restart.
         self.position = position
-        #: Events that could not be made out at all.
+        #: Number of events that could not be read at all.
         self.skipped = 0
 
     def restart(self) -> None:
-        """The next piece is the beginning of a file; an event that was begun is forgotten."""
+        """Note that the next piece is the beginning of a file; an incomplete event is discarded."""
         self._rest, self._lines, self._bytes, self.position = b"", [], 0, 0
 
     def feed(self, piece: bytes) -> Iterator[LoggedEvent]:
-        """The events that this piece makes whole."""
+        """The events that this piece completes."""
         *lines, self._rest = (self._rest + piece).split(b"\n")
         for line in lines:
             self._bytes += len(line) + 1

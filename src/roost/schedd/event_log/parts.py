@@ -1,4 +1,4 @@
-"""What several events of a user's event log have in common: usage, ends of programs, the table of resources.
+"""Parts that several events of a user's event log share: usage, ends of programs, the table of resources.
 
 Each part writes itself as the lines of HTCondor's text format and reads them back. Tab characters and widths are those
 that its readers expect.
@@ -33,7 +33,7 @@ class Usage:
 
     @classmethod
     def read(cls, text: str) -> Usage:
-        """The usage that a text says. Raises `LogFormatError`."""
+        """Parse the usage in a text. Raises `LogFormatError`."""
         found = _USAGE.match(text.strip())
         if found is None:
             raise LogFormatError(f"{text!r} is not usage of processors")
@@ -53,7 +53,7 @@ NO_USAGE: Final = Usage()
 
 
 def one_line(text: str) -> str:
-    """A text that stays on its line: line ends become blanks."""
+    """A text on one line: line ends become blanks."""
     return " ".join(text.splitlines()) if "\n" in text or "\r" in text else text
 
 
@@ -66,11 +66,11 @@ class Lines:
 
     @property
     def left(self) -> int:
-        """Lines not taken yet."""
+        """Number of lines not taken yet."""
         return len(self._lines) - self._next
 
     def peek(self) -> str:
-        """The next line as it is; empty at the end."""
+        """The next line unchanged; empty at the end."""
         return self._lines[self._next] if self.left else ""
 
     def take(self) -> str:
@@ -80,14 +80,14 @@ class Lines:
         return line.strip()
 
     def take_if(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
-        """What a pattern finds at the beginning of the next line, which then is taken."""
+        """The match of a pattern at the beginning of the next line, which then is taken."""
         found = pattern.match(self.peek().strip())
         if found is not None:
             self._next += 1
         return found
 
     def rest(self) -> Iterator[str]:
-        """All that is left, without indents."""
+        """All remaining lines, without indents."""
         while self.left:
             yield self.take()
 
@@ -103,7 +103,7 @@ def labelled(number: int, label: str) -> str:
 
 
 def read_labelled(lines: Lines) -> dict[str, int]:
-    """Lines of that kind, as far as they go: label to number."""
+    """Consecutive lines of that kind: label to number."""
     found = {}
     while match := lines.take_if(_LABELLED):
         found[match[2].strip()] = int(match[1])
@@ -119,7 +119,7 @@ def usage_line(usage: Usage, label: str) -> str:
 
 
 def read_usages(lines: Lines) -> dict[str, Usage]:
-    """Lines of that kind, as far as they go: label to usage."""
+    """Consecutive lines of that kind: label to usage."""
     found = {}
     while match := lines.take_if(_USAGE_LINE):
         found[match[2].strip()] = Usage.read(match[1])
@@ -153,7 +153,7 @@ class ProgramExit:
 
     @classmethod
     def read(cls, lines: Lines) -> ProgramExit | None:
-        """The end that the next lines say; None if they say none."""
+        """The end that the next lines describe; None if they describe none."""
         if normal := lines.take_if(_NORMAL):
             return cls(code=int(normal[1]))
         abnormal = lines.take_if(_ABNORMAL)
@@ -171,7 +171,7 @@ class ProgramExit:
 
     @classmethod
     def of(cls, ad: ClassAd) -> ProgramExit:
-        """The end that a job's ad says."""
+        """The end that a job's ad describes."""
         signal, code = ad.eval("ExitSignal"), ad.eval("ExitCode")
         if ad.eval("ExitBySignal") is True and isinstance(signal, int):
             core = ad.eval("JobCoreFileName")
@@ -187,13 +187,13 @@ _ASSIGNED: Final = re.compile(r'"(.*)"\s*\Z')
 _UNITS: Final = {"Disk": "Disk (KB)", "Memory": "Memory (MB)"}
 #: Resources that every job has.
 _USUAL: Final = ("Cpus", "Disk", "Memory")
-#: Width of a row's label: that of the longest usual one and the room that readers expect beside it.
+#: Width of a row's label: that of the longest usual one plus the space that readers expect next to it.
 _LABEL_WIDTH: Final = len("Memory (MB)") + 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resource:
-    """One row: what of a resource was used, asked for and given."""
+    """One row: the usage, request and allocation of a resource."""
 
     name: str
     usage: float | None = None
@@ -210,7 +210,7 @@ class ResourceTable:
     rows: tuple[Resource, ...] = ()
 
     def lines(self) -> Iterator[str]:
-        """Nothing for no rows."""
+        """The lines; none for no rows."""
         if not self.rows:
             return
         usage = _column([row.usage for row in self.rows], 8)
@@ -227,7 +227,7 @@ class ResourceTable:
 
     @classmethod
     def read(cls, lines: Lines) -> ResourceTable:
-        """The table that the next lines are; no rows if they are none."""
+        """Parse the table in the next lines; no rows if there is none."""
         if lines.take_if(_HEADER) is None:
             return cls()
         rows = []
@@ -277,7 +277,7 @@ def _number(value: Value) -> float | None:
 
 
 def _column(values: list[float | None], width: int) -> list[str]:
-    """Cells of one width. Where one has decimals, the others leave room for them."""
+    """Cells of one width. If one has decimals, the others are padded."""
     decimals = any(value is not None and value != int(value) for value in values)
     cells = []
     for value in values:
@@ -292,12 +292,12 @@ def _column(values: list[float | None], width: int) -> list[str]:
 
 
 def _row(label: str, text: str) -> Resource:
-    """A row read back. Cells are told apart by where they end, for any may be empty."""
+    """Parse a row. Cells are identified by where they end, since any may be empty."""
     assigned = _ASSIGNED.search(text)
     if assigned is not None:
         text = text[: assigned.start()]
     name = label.strip().partition(" (")[0]
-    # A cell with decimals is a real number, also where they are zeros.
+    # A cell with decimals is a real number, even if they are zeros.
     found = re.finditer(r"-?\d+(\.\d+)?", text)
     cells = [(match.end(), float(match[0]) if match[1] else int(match[0])) for match in found]
     values: list[float | None] = [None, None, None]
@@ -317,7 +317,7 @@ def _row(label: str, text: str) -> Resource:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Traffic:
-    """Bytes moved."""
+    """Bytes transferred."""
 
     sent: int = 0
     received: int = 0
@@ -338,10 +338,10 @@ class Traffic:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bill:
-    """What a run, and all runs of a job, used."""
+    """The usage of a run, and of all runs of a job."""
 
     run: Usage = field(default=NO_USAGE)
-    #: Of the queue's own work for the job; always nothing in Roost, which has no process for it.
+    #: The queue's own usage for the job; always zero in Roost, which has no process for it.
     local: Usage = field(default=NO_USAGE)
     total: Usage = field(default=NO_USAGE)
     total_local: Usage = field(default=NO_USAGE)
@@ -350,7 +350,7 @@ class Bill:
 
     @classmethod
     def of(cls, ad: ClassAd) -> Bill:
-        """What a job's ad says."""
+        """The usage in a job's ad."""
 
         def whole(name: str) -> int:
             value = ad.eval(name)

@@ -37,7 +37,7 @@ class NodeExecute(Event):
     def read(cls, head: str, lines: Lines) -> Self:
         found = cls._HEAD.match(head)
         if found is None:
-            raise LogFormatError(f"{head!r} names no node and host")
+            raise LogFormatError(f"{head!r} does not name a node and a host")
         slot = lines.take_if(cls._SLOT)
         return cls(node=int(found[1]), host=found[2], slot_name=slot[1] if slot else "")
 
@@ -47,7 +47,7 @@ class NodeExecute(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemoteError(Event):
-    """A machine says what went wrong with the job."""
+    """A machine reports what went wrong with the job."""
 
     NUMBER: ClassVar[int] = 21
     NAME: ClassVar[str] = "RemoteErrorEvent"
@@ -239,7 +239,7 @@ class GridSubmit(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobAdInformation(Event):
-    """Attributes of the job that its user wants told with every event."""
+    """Attributes of the job that its user wants logged with every event."""
 
     NUMBER: ClassVar[int] = 28
     NAME: ClassVar[str] = "JobAdInformationEvent"
@@ -249,7 +249,7 @@ class JobAdInformation(Event):
 
     @classmethod
     def of(cls, ad: ClassAd, wanted: str, event: Event) -> Self:
-        """What a job's ad says of the attributes that `wanted` lists, as `event` is told."""
+        """The attributes of a job's ad that `wanted` lists, for logging with `event`."""
         names = dict.fromkeys(re.split(r"[,\s]+", wanted.strip()))
         told = [(name, unparse_value(ad.eval(name))) for name in names if name in ad]
         about = (("TriggerEventTypeNumber", str(event.NUMBER)), ("TriggerEventTypeName", f'"{event.NAME}"'))
@@ -272,7 +272,7 @@ class JobAdInformation(Event):
 
 
 def _value(text: str) -> Value:
-    """The value of an expression without any ad; a text that is none stays text."""
+    """The value of an expression without any ad; a text that is not an expression stays text."""
     try:
         return evaluate(parse_expression(text, Syntax.OLD))
     except ParseError:
@@ -281,7 +281,7 @@ def _value(text: str) -> Value:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobStatusUnknown(FixedWords):
-    """Another system does not say how the job is."""
+    """Another system does not report the status of the job."""
 
     NUMBER: ClassVar[int] = 29
     NAME: ClassVar[str] = "JobStatusUnknownEvent"
@@ -290,7 +290,7 @@ class JobStatusUnknown(FixedWords):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobStatusKnown(FixedWords):
-    """Another system says again how the job is."""
+    """Another system reports the status of the job again."""
 
     NUMBER: ClassVar[int] = 30
     NAME: ClassVar[str] = "JobStatusKnownEvent"
@@ -299,7 +299,7 @@ class JobStatusKnown(FixedWords):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobStageIn(FixedWords):
-    """Input goes to another system."""
+    """Input is transferred to another system."""
 
     NUMBER: ClassVar[int] = 31
     NAME: ClassVar[str] = "JobStageInEvent"
@@ -308,7 +308,7 @@ class JobStageIn(FixedWords):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobStageOut(FixedWords):
-    """Output comes from another system."""
+    """Output is transferred from another system."""
 
     NUMBER: ClassVar[int] = 32
     NAME: ClassVar[str] = "JobStageOutEvent"
@@ -325,7 +325,7 @@ class AttributeUpdate(Event):
     _SET: ClassVar[re.Pattern[str]] = re.compile(r"Setting job attribute (\S+) to (.*)")
 
     attribute: str
-    #: Expressions as text; "" before: there was none.
+    #: Expressions as text; "" before: it did not exist.
     value: str
     old_value: str = ""
 
@@ -343,7 +343,7 @@ class AttributeUpdate(Event):
             return cls(attribute=changed[1], old_value=changed[2], value=changed[3])
         found = cls._SET.match(head)
         if found is None:
-            raise LogFormatError(f"{head!r} names no attribute")
+            raise LogFormatError(f"{head!r} does not name an attribute")
         return cls(attribute=found[1], value=found[2])
 
     def attributes(self) -> dict[str, Value]:

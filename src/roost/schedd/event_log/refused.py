@@ -1,7 +1,7 @@
-"""Jobs whose event log cannot be written: they are held, for their user wants to hear of them.
+"""Jobs whose event log cannot be written: they are held, because their user relies on the log.
 
-A job that runs goes on; if it comes back to the queue, it is held then. Very many are held in parts, while others are
-served: those that have a slot meanwhile go on with it.
+A running job continues; if it comes back to the queue, it is held then. Large numbers of jobs are held in batches,
+between which other events are handled; jobs that get a slot meanwhile continue with it.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ JOBS_A_STEP: Final = 200
 
 
 def log_refused(work: Work, claim_table: ClaimTable, event: LogRefused) -> None:
-    """Hold what is idle and tells that log of itself. The log is told nothing of it."""
+    """Hold the idle jobs that write to a log. Nothing is written to that log."""
     work.book.refused[event.owner, event.path] = event, _idle(work.book, event)
     hold_some(work, claim_table)
 
 
 def hold_some(work: Work, claim_table: ClaimTable) -> None:
-    """Hold some more jobs; logs take turns."""
+    """Hold the next batch of jobs; logs take turns."""
     refused = work.book.refused
     key = next(iter(refused), None)
     if key is None:
@@ -48,7 +48,7 @@ def hold_some(work: Work, claim_table: ClaimTable) -> None:
 
 
 def _idle(book: Book, event: LogRefused) -> Iterator[Job]:
-    """Idle jobs that have a log, which may change between two of them."""
+    """Idle jobs with that log, which may change between two batches."""
     for number in list(book.clusters):
         cluster = book.clusters.get(number)
         if cluster is not None and cluster.owner == event.owner:

@@ -1,7 +1,9 @@
-"""The first event of every job's log, that it was submitted: of a large cluster in parts, while others are served.
+"""The submission event, the first in every job's log: written in batches for a large cluster, so that others are
+served.
 
-What has been told is kept with the part itself, so that a queue that dies goes on where it was. A job to which
-something else happens first is told of before that (`Work.log_ad`): every job has one such event, before its others.
+The progress is stored with each batch, so that a restarted queue continues where it was. If something else happens to a
+job first, its submission event is written before that (`Work.log_ad`): every job has exactly one, before its other
+events.
 """
 
 from __future__ import annotations
@@ -14,15 +16,18 @@ from roost.schedd.jobs.ranges import Ranges
 from roost.schedd.status import JobStatus
 from roost.schedd.work import Work, log_paths
 
-#: Jobs told of in one step of the queue, some 15 ms.
+#: Jobs logged in one step of the queue, some 15 ms.
 JOBS_A_STEP: Final = 200
 
 
 def tell_first(work: Work, cluster: Cluster) -> None:
-    """Begin with a cluster that is new; one without a log costs nothing."""
+    """Begin with a new cluster; one without a log costs nothing."""
     varies = cluster.plan is not None and "userlog" in cluster.plan.varying
     if is_spooling(cluster.ad) or (not varies and not log_paths(cluster.ad)):
-        # The log of a job whose files are copied to the queue is among these files, and begins when they are there.
+        # The log of a job whose files are copied to the queue is among these files, and begins when they have arrived.
+        return
+    if cluster.factory is not None:
+        work.tell_factory(cluster)
         return
     first = cluster.count
     if first > JOBS_A_STEP:
@@ -34,15 +39,15 @@ def tell_first(work: Work, cluster: Cluster) -> None:
 
 
 def comes_first(cluster: Cluster) -> bool:
-    """Whether all jobs are told of before any is offered.
+    """Whether all submission events are written before any job is offered.
 
-    A workflow that goes on counts in its log of how many jobs a node consists: none of them may end before that.
+    A resumed workflow counts the jobs of a node in its log: none of them may end before that.
     """
     return cluster.ad.cell("dagmannodeslog") is not MISSING
 
 
 def tell_more(work: Work) -> None:
-    """Tell of some more jobs; clusters take turns."""
+    """Log some more jobs; clusters take turns."""
     number = next(iter(work.book.untold), None)
     if number is None:
         return
@@ -52,7 +57,7 @@ def tell_more(work: Work) -> None:
         return
     first = cluster.told.first_absent
     for proc in range(first, min(first + JOBS_A_STEP, cluster.count)):
-        # Of those that have left, their end was told, and before it that they were submitted.
+        # For jobs that have left, the submission was logged before their end.
         if cluster.statuses[proc] != JobStatus.GONE:
             work.tell_submitted(cluster, proc)
         else:

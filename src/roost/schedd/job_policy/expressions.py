@@ -1,7 +1,7 @@
-"""User policy: what a job's own expressions, and those that the administrator has for all jobs, want done with it.
+"""User policy: what a job's own expressions, and the administrator's expressions for all jobs, do with the job.
 
-`decide` looks at one job on one of two occasions: periodically, or when its program has come to its own end. The first
-of these that fires decides:
+`decide` evaluates one job on one of two occasions: periodically, or when its program has ended by itself. The first of
+these that fires decides:
 
 1. a removed job is left alone;
 2. of a job on a machine: AllowedJobDuration reached, AllowedExecuteDuration passed (hold);
@@ -12,10 +12,10 @@ of these that fires decides:
    SYSTEM_PERIODIC_RELEASE;
 7. PeriodicRemove, SYSTEM_PERIODIC_REMOVE;
 8. at the end only: OnExitHold;
-9. at the end only: OnExitRemove. FALSE has the job run again; anything else, UNDEFINED and ERROR too, lets it leave.
+9. at the end only: OnExitRemove. FALSE reruns the job; any other value, including UNDEFINED and ERROR, lets it leave.
 
-An expression fires when it is TRUE or a number other than 0; UNDEFINED, ERROR and texts never do. Expressions see the
-job's attributes alone. What this module does not do: carry anything out, or keep count of anything.
+An expression fires when it is TRUE or a number other than 0; UNDEFINED, ERROR and strings never do. Expressions see
+only the job's attributes. This module does not act on its decisions or keep any counts.
 """
 
 from __future__ import annotations
@@ -29,12 +29,13 @@ from roost.base.records import dataclass
 from roost.classad import ClassAd, Expr, Value, World, evaluate, parse_expression
 from roost.classad.ad import MISSING, has_any
 from roost.classad.allowance import EXPRESSION_STEPS, Allowance
-from roost.classad.unparse import unparse_value
+from roost.classad.unparse import unparse, unparse_value
 from roost.classad.values import ListValue, fold
 from roost.model.codes import RESOURCE_CODES, SUBCODE_DISK, SUBCODE_MEMORY, HoldCode, VacateCode
 from roost.schedd.status import ON_MACHINE, JobStatus
 
-#: Folded names of the attributes that the periodic occasion looks at: a job without them only meets the system's.
+#: Folded names of the attributes that are evaluated periodically: for a job without them only the system's policy
+#: applies.
 PERIODIC_ATTRIBUTES: Final = frozenset(
     (
         "allowedjobduration",
@@ -48,9 +49,9 @@ PERIODIC_ATTRIBUTES: Final = frozenset(
 )
 
 
-#: Steps that the policy expressions of one job may take each time they are looked at.
+#: Maximum number of steps for all policy expressions of one job at each evaluation.
 STEPS_MAX: Final = 2 * EXPRESSION_STEPS
-#: Expressions that a job may be held for.
+#: Expressions for which a job may be held.
 _EXPRESSIONS: Final = (
     "PeriodicHold", "PeriodicRelease", "PeriodicRemove", "PeriodicVacate", "TimerRemove", "AllowedJobDuration",
     "AllowedExecuteDuration", "OnExitHold", "OnExitRemove",
@@ -59,22 +60,22 @@ _ASKED: Final = frozenset(map(fold, _EXPRESSIONS))
 
 
 class Occasion(StrEnum):
-    """When a job's policy is looked at."""
+    """When a job's policy is evaluated."""
 
     PERIODIC = "periodic"
     EXIT = "exit"
 
 
 class Outcome(StrEnum):
-    """What is to become of a job."""
+    """What happens to a job."""
 
-    #: Nothing is to be done.
+    #: Nothing.
     STAY = "stay"
     HOLD = "hold"
     RELEASE = "release"
     REMOVE = "remove"
     VACATE = "vacate"
-    #: The program ended and is to run again.
+    #: The program ended and will run again.
     REQUEUE = "requeue"
     #: The program ended and the job is done.
     LEAVE = "leave"
@@ -82,36 +83,36 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """What is to become of a job, and what said so."""
+    """What happens to a job, and which expression decided."""
 
     outcome: Outcome
     occasion: Occasion
     #: For the user.
     reason: str = ""
-    #: HoldReasonCode or VacateReasonCode; 0 where there is none.
+    #: HoldReasonCode or VacateReasonCode; 0 for none.
     code: int = 0
     subcode: int = 0
-    #: Attribute or knob that decided; "" where none did.
+    #: The deciding attribute or knob; "" for none.
     source: str = ""
-    #: Its expression; None where none decided.
+    #: Its expression; None for none.
     expression: Expr | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SystemRule:
-    """One expression that the administrator has for all jobs."""
+    """One expression of the administrator for all jobs."""
 
     #: The knob.
     knob: str
     condition: Expr
-    #: Give text and number for the user; None: the usual ones.
+    #: Expressions for the reason text and subcode; None: the defaults.
     reason: Expr | None = None
     subcode: Expr | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SystemPolicy:
-    """What the administrator has for all jobs."""
+    """The administrator's policy for all jobs."""
 
     vacate: tuple[SystemRule, ...] = ()
     hold: tuple[SystemRule, ...] = ()
@@ -119,7 +120,7 @@ class SystemPolicy:
     remove: tuple[SystemRule, ...] = ()
     #: SYSTEM_MAX_RELEASES: how often a job may be released; None for no limit.
     releases_max: int | None = None
-    #: GRACEFULLY_REMOVE_JOBS: whether a removed job is asked to end first, where it does not say itself.
+    #: GRACEFULLY_REMOVE_JOBS: whether a removed job is asked to end first, unless its ad says otherwise.
     removes_gracefully: bool = True
 
     @property
@@ -134,12 +135,12 @@ class SystemPolicy:
 
 
 def decide(ad: ClassAd, system: SystemPolicy, world: World, occasion: Occasion) -> Verdict:
-    """What policy wants done with the job of an ad, as the world is at an instant.
+    """Evaluate the policy for the job of an ad at an instant.
 
-    A job whose expressions take more than `STEPS_MAX` steps goes on hold, since they would hold up other users' jobs.
+    A job whose expressions take more than `STEPS_MAX` steps goes on hold because they would delay other users' jobs.
     """
     if not system.judges_periodically and not has_any(ad, _ASKED):
-        # No expression concerns it, as with nearly all jobs.
+        # No expression applies to it, as for nearly all jobs.
         ends = occasion is Occasion.EXIT and ad.cell("jobstatus") != JobStatus.REMOVED
         return Verdict(outcome=Outcome.LEAVE if ends else Outcome.STAY, occasion=occasion)
     with Allowance(STEPS_MAX, EXPRESSION_STEPS) as allowance:
@@ -148,7 +149,7 @@ def decide(ad: ClassAd, system: SystemPolicy, world: World, occasion: Occasion) 
     return judge.too_long() if allowance.exceeded else verdict
 
 
-#: Holds that no policy ends: the user's own, and that of a job whose files are still to come.
+#: Holds that no policy ends: the user's own, and that of a job whose files have not arrived yet.
 _NOT_BY_POLICY: Final = (HoldCode.USER_REQUEST, HoldCode.SPOOLING_INPUT)
 
 
@@ -169,7 +170,7 @@ class _Judge:
         return found or self._made(Outcome.STAY)
 
     def too_long(self) -> Verdict:
-        """What is done with a job whose expressions take too many steps; a held one stays."""
+        """The verdict for a job whose expressions take too many steps; a held one stays held."""
         if self.ad.cell("jobstatus") in (JobStatus.HELD, JobStatus.COMPLETED):
             return self._made(Outcome.STAY)
         names = [name for name in _EXPRESSIONS if isinstance(self.ad.cell(fold(name)), Expr)]
@@ -233,7 +234,7 @@ class _Judge:
     # -- expressions
 
     def _own(self, outcome: Outcome, name: str) -> Verdict | None:
-        """What the job's own expression of that name wants."""
+        """The verdict of the job's own expression with that name."""
         if self.ad.cell(fold(name)) is MISSING or not fires(self._value(name)):
             return None
         expression = self._expression(name)
@@ -248,12 +249,12 @@ class _Judge:
         )
 
     def _systems(self, outcome: Outcome, rules: tuple[SystemRule, ...]) -> Verdict | None:
-        """What the first of the administrator's rules that fires wants."""
+        """The verdict of the first of the administrator's rules that fires."""
         for rule in rules:
             if fires(evaluate(rule.condition, self.ad, None, self.world)):
                 reason = None if rule.reason is None else evaluate(rule.reason, self.ad, None, self.world)
                 subcode = None if rule.subcode is None else evaluate(rule.subcode, self.ad, None, self.world)
-                words = f"The system macro {rule.knob} expression '{rule.condition}' evaluated to TRUE"
+                words = f"The system macro {rule.knob} expression '{_text(rule.condition)}' evaluated to TRUE"
                 return self._made(
                     outcome,
                     reason=reason if isinstance(reason, str) and reason else words,
@@ -265,16 +266,16 @@ class _Judge:
         return None
 
     def _ending(self) -> Verdict:
-        """What OnExitRemove makes of a program's end."""
+        """The verdict of OnExitRemove at the program's end."""
         if self.ad.cell("onexitremove") is MISSING:
             return self._made(Outcome.LEAVE)
         value, expression = self._value("OnExitRemove"), self._expression("OnExitRemove")
         if value is False or (type(value) in (int, float) and value == 0):
-            reason = f"The job attribute OnExitRemove expression '{expression}' evaluated to FALSE"
+            reason = f"The job attribute OnExitRemove expression '{_text(expression)}' evaluated to FALSE"
             return self._made(Outcome.REQUEUE, reason=reason, code=VacateCode.JOB_SHOULD_REQUEUE,
                               source="OnExitRemove", expression=expression)  # fmt: skip
         words = "TRUE" if fires(value) else unparse_value(value).upper()
-        reason = f"The job attribute OnExitRemove expression '{expression}' evaluated to {words}"
+        reason = f"The job attribute OnExitRemove expression '{_text(expression)}' evaluated to {words}"
         return self._made(Outcome.LEAVE, reason=reason, source="OnExitRemove", expression=expression)
 
     # -- pieces
@@ -315,7 +316,7 @@ class _Judge:
 
 
 def fires(value: Value) -> bool:
-    """Whether a policy expression of that value fires."""
+    """Whether a policy expression with that value fires."""
     return value is True or (type(value) in (int, float) and value != 0)
 
 
@@ -324,7 +325,12 @@ def _whole(value: object) -> int:
 
 
 def _job_words(name: str, expression: Expr) -> str:
-    return f"The job attribute {name} expression '{expression}' evaluated to TRUE"
+    return f"The job attribute {name} expression '{_text(expression)}' evaluated to TRUE"
+
+
+def _text(expression: Expr) -> str:
+    """An expression as HTCondor's reasons show it: in the style of the long form, with ``=?=`` and ``=!=``."""
+    return unparse(expression.tree, old=True)
 
 
 def _duration(seconds: int) -> str:
@@ -332,7 +338,7 @@ def _duration(seconds: int) -> str:
     return f"{days}+{rest // 3600:02}:{rest // 60 % 60:02}:{rest % 60:02}"
 
 
-#: The numbers of holds and evictions by the job's own policy, and by the system's.
+#: The codes of holds and evictions by the job's own policy, and by the system's.
 _CODES: Final[dict[Outcome, tuple[int, int]]] = {
     Outcome.HOLD: (HoldCode.JOB_POLICY, HoldCode.SYSTEM_POLICY),
     Outcome.VACATE: (VacateCode.JOB_POLICY, VacateCode.SYSTEM_POLICY),
@@ -341,13 +347,13 @@ _CODES: Final[dict[Outcome, tuple[int, int]]] = {
 
 # -- more memory or disk instead of a hold -----------------------------------------------------------------------------
 
-#: Subcode to the attribute that asks for the resource, and its unit.
+#: Subcode to the attribute that requests the resource, and its unit.
 _RAISED: Final = {SUBCODE_MEMORY: ("RequestMemory", "MB"), SUBCODE_DISK: ("RequestDisk", "KB")}
 
 
 @dataclass(frozen=True, slots=True)
 class RaisedRequest:
-    """What a job asks for when it is tried again."""
+    """The new request of a job that is tried again."""
 
     attribute: str
     amount: int
@@ -355,11 +361,11 @@ class RaisedRequest:
 
 
 def raised_request(ad: ClassAd, code: int, subcode: int, world: World) -> RaisedRequest | None:
-    """The request with which to try a job again that a machine got rid of; None: hold it.
+    """The request with which to retry a job that a machine evicted; None: hold it.
 
-    Only for a job that needed more than it asked for and said what to try then. RetryRequestMemory is a number, a list
-    of numbers to go through, or an expression; NextRequestMemory computes the next request; MaxRequestMemory limits
-    both, and is the one other request of a job that has neither. The same of RequestDisk.
+    Only for a job that exceeded its request and says what to request then. RetryRequestMemory is a number, a list of
+    numbers to try in order, or an expression; NextRequestMemory computes the next request; MaxRequestMemory limits
+    both, and is the only other request of a job that has neither. The same applies to RequestDisk.
     """
     if code not in RESOURCE_CODES or subcode not in _RAISED:
         return None
@@ -386,5 +392,5 @@ def _attempts(ad: ClassAd, attribute: str, world: World) -> Iterator[float]:
             items = (evaluate(each, ad, None, world) if isinstance(each, Expr) else each for each in value.items)
             yield from sorted(float(each) for each in items if isinstance(each, int | float))
         elif isinstance(value, str):
-            # As jobs of earlier versions have it.
+            # The form used by jobs of earlier versions.
             yield from sorted(float(word) for word in value.replace(",", " ").split() if word.isdecimal())

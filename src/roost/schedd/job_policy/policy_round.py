@@ -1,7 +1,7 @@
-"""One look at the policies of all jobs, in parts: a queue of a million jobs does other things in between.
+"""One evaluation of the policies of all jobs, in parts: a queue of a million jobs handles other events in between.
 
-Each owner has `STEPS_AN_OWNER` evaluation steps a round. An owner whose jobs need more has the rest of them looked at
-in the next round, which begins where this one ended, so that expensive policies delay their owner's jobs alone.
+Each owner has `STEPS_AN_OWNER` evaluation steps per round. If an owner's jobs need more, the rest of them is evaluated
+in the next round, which begins where this one ended, so that expensive policies delay only their owner's jobs.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from roost.schedd.job_policy.expressions import PERIODIC_ATTRIBUTES
 from roost.schedd.jobs.book import Book, Cluster
 from roost.schedd.status import JobStatus
 
-#: Jobs looked at in one step of the queue, and evaluation steps of their policies, some 50 ms.
+#: Jobs evaluated in one step of the queue, and evaluation steps of their policies, some 50 ms.
 JOBS_A_STEP: Final = 500
 STEPS_A_STEP: Final = 100_000
-#: Evaluation steps that the policies of one owner's jobs may take in a round, some 2.5 s.
+#: Evaluation steps that the policies of one owner's jobs may take per round, some 2.5 s.
 STEPS_AN_OWNER: Final = 5_000_000
 
 
 class Round:
-    """A look at the jobs that have a policy, or are done and may leave."""
+    """An evaluation of the jobs that have a policy, or are done and may leave."""
 
     def __init__(self, clusters: Mapping[int, Cluster], resume: dict[str, tuple[int, int]]) -> None:
-        """`resume`: owner to cluster and job at which to begin; it says in the end where the next round begins."""
+        """`resume`: owner to cluster and job at which to begin; at the end it holds where the next round begins."""
         self._resume = resume
         self._spent: dict[str, int] = {}
         first = {owner: number for owner, (number, _) in resume.items() if number in clusters}
-        #: Cluster to the first job of it to look at.
+        #: Cluster to its first job to evaluate.
         self._from = dict(resume.values())
         resume.clear()
         late = [number for number, each in clusters.items() if number < first.get(each.owner, 0)]
@@ -39,7 +39,7 @@ class Round:
         self._number = 0
 
     def next(self, book: Book, all_have_policy: bool) -> tuple[Cluster, int] | None:
-        """The next job to look at; None at the end. `all_have_policy`: the administrator has some for all jobs."""
+        """The next job to evaluate; None at the end. `all_have_policy`: the administrator has some for all jobs."""
         while True:
             cluster = book.clusters.get(self._number)
             for proc in self._procs if cluster is not None else ():
@@ -57,12 +57,12 @@ class Round:
             self._procs = iter(()) if cluster is None else iter(_candidates(cluster, all_have_policy, first))
 
     def spent(self, cluster: Cluster, steps: int) -> None:
-        """Looking at a job took so many evaluation steps."""
+        """Count the evaluation steps that a job took."""
         self._spent[cluster.owner] = self._spent.get(cluster.owner, 0) + steps
 
 
 def _candidates(cluster: Cluster, all_have_policy: bool, first: int) -> Iterable[int]:
-    """The jobs of a cluster, from the number `first` on, that have to be looked at."""
+    """The jobs of a cluster, from number `first` on, that have to be evaluated."""
     leaving = JobStatus.COMPLETED in cluster.statuses or JobStatus.REMOVED in cluster.statuses
     if all_have_policy or leaving or _have_policy(cluster):
         return range(first, cluster.count)

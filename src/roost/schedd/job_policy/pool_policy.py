@@ -1,8 +1,8 @@
-"""The pool's policy where the matchmaker is not asked: another job on a claim, and jobs that have changed since.
+"""The pool's policy where no negotiator is involved: for another job on a claim, and for jobs that have changed.
 
-The slot ad that came with a match says what is imposed (`roost.model.pool_policy`). The rules are the matchmaker's: a
-condition permits only where it is TRUE, a discarding expression forbids only where it is TRUE, and an ad with an
-attribute that is called like a scope takes no part.
+The slot ad that came with a match carries the imposed policy (`roost.model.pool_policy`). The rules are the
+negotiator's: a condition permits only if it is TRUE, a discarding expression forbids only if it is TRUE, and an ad that
+has an attribute with the name of a scope is exempt.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ _IMPOSED_KEYS: Final = frozenset(_IMPOSED)
 
 
 def imposes(slot: ClassAd) -> bool:
-    """Whether a slot ad brings anything of a policy that could forbid a job."""
+    """Whether a slot ad carries any policy that could forbid a job."""
     return has_any(slot, _IMPOSED_KEYS)
 
 
 def forbids(job: ClassAd, slot: ClassAd, world: World = WORLD, *, offered: ClassAd | None = None) -> str:
-    """What a slot ad says of the pool's policy that keeps a job from the slot: one of IMPOSED; "" if it may have it.
+    """The part of the pool's policy in a slot ad that keeps a job from the slot: one of IMPOSED; "" if it may have it.
 
-    `offered` is the slot as the matchmaker gave it, of which the present one may be a part: whether slots take part is
-    asked of the whole.
+    `offered` is the slot as the negotiator assigned it, of which the current one may be a part: whether the policy
+    applies is decided for the whole slot.
     """
     imposed = [cell for cell in map(slot.cell, _IMPOSED) if cell is not MISSING]
     if not imposed:
@@ -51,7 +51,9 @@ def _value(slot: ClassAd, name: str, my: ClassAd, target: ClassAd | None, world:
 
 
 def kept(fresh: ClassAd, before: ClassAd | None) -> ClassAd:
-    """What a machine says of its slot, with the policy that came with the match; what it says of that is dropped."""
+    """A machine's ad of its slot, with the policy that came with the match in place of the machine's own claims about
+    it.
+    """
     if not has_any(fresh, HANDED_KEYS) and (before is None or not has_any(before, HANDED_KEYS)):
         return fresh
     found = fresh

@@ -1,9 +1,9 @@
 """The administrator's policy for all jobs, read from the configuration.
 
 SYSTEM_PERIODIC_HOLD, _RELEASE, _REMOVE and _VACATE each may have named companions: SYSTEM_PERIODIC_HOLD_NAMES lists
-names, each of which has its own SYSTEM_PERIODIC_HOLD_<NAME>. Text and number for the user come from the knob with
-_REASON and _SUBCODE after it. A knob that is not an expression is reported and left out: no job may suffer from
-an administrator's slip.
+names, each of which has its own SYSTEM_PERIODIC_HOLD_<NAME>. Reason text and subcode come from the knob with _REASON
+and _SUBCODE appended. A knob that is not an expression is reported and left out: no job may suffer from an
+administrator's mistake.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _SUBSYSTEM = "SCHEDD"
 
 
 def system_policy(config: Config) -> tuple[SystemPolicy, tuple[Diagnostic, ...]]:
-    """The policy, and what is wrong with it."""
+    """The policy, and its problems."""
     reader = _Reader(config)
     policy = SystemPolicy(
         vacate=reader.rules("VACATE"),
@@ -75,7 +75,7 @@ class _Reader:
         self.problems.append(self.config.problem(code, knob, message, subsys=_SUBSYSTEM))
 
     def limit(self, knob: str) -> int | None:
-        """A number; None where it is not given, or is -1 or 0 for no limit."""
+        """A number; None if it is not set, or is -1 or 0 for no limit."""
         text = self._text(knob)
         if text is None or text.strip() == "-1":
             return None

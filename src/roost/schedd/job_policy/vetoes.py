@@ -1,7 +1,8 @@
-"""Matches that the pool's policy prevented at the queue, for the record: of other jobs on a claim, or of changed ones.
+"""Matches that the pool's policy prevented at the queue, for the audit record: of other jobs on a claim, or of changed
+jobs.
 
-They are counted by knob and user. A cause that goes on is one record, told at the next tick and then once in
-TOLD_EVERY_S at most, so that a claim which is used for many short jobs costs no writing for those that it may not run.
+They are counted by knob and user. A continuing cause is one record, sent at the next tick and then at most once in
+TOLD_EVERY_S, so that a claim that runs many short jobs causes no writes for those that it may not run.
 """
 
 from __future__ import annotations
@@ -14,11 +15,11 @@ from roost.base.structs import replaced
 from roost.model.audit import AuditKind, AuditRecord, InForce, Source, clipped, some
 from roost.model.digests import digest
 
-#: A cause that is met again after this time is a new record, s.
+#: A cause that recurs after this time is a new record, s.
 QUIET_S: Final = 600.0
-#: A record that goes on is told again so often, s.
+#: The interval at which a continuing record is repeated, s.
 TOLD_EVERY_S: Final = 60.0
-#: Causes that go on at the same time, and pairs of job and slot that are counted of each.
+#: Maximum number of causes in progress at a time, and of counted pairs of job and slot for each.
 CAUSES_MAX: Final = 200
 PAIRS_MAX: Final = 1_000
 
@@ -26,22 +27,24 @@ PAIRS_MAX: Final = 1_000
 @dataclass(slots=True)
 class _Going:
     record: AuditRecord
-    #: ``job slot``, as samples are.
+    #: ``job slot``, the form of samples.
     pairs: dict[str, None] = field(default_factory=dict)
-    #: None if it was not told yet.
+    #: None if it was not sent yet.
     told_at: float | None = None
     changed: bool = True
 
 
 @dataclass(slots=True)
 class Vetoes:
-    """What goes on."""
+    """The causes in progress."""
 
-    #: Knob, user and configuration to it, what was met last at the end.
+    #: Knob, user and configuration to the cause, most recently met last.
     _going: dict[tuple[str, str, str], _Going] = field(default_factory=dict)
 
     def note(self, knob: str, rule: Source, job: str, user: str, slot: str, in_force: InForce, now: float) -> None:
-        """A job was not given a slot that it agrees with, for a knob of the pool's policy as the match brought it."""
+        """Note that a job was not given a slot that both sides accept, because of a knob of the pool's policy in the
+        match.
+        """
         key = (knob, user, in_force.configuration)
         known = self._going.pop(key, None)
         if known is None or now - known.record.until > QUIET_S or now < known.record.at:
@@ -55,7 +58,7 @@ class Vetoes:
             del self._going[next(iter(self._going))]
 
     def due(self, now: float) -> Iterator[AuditRecord]:
-        """What is to be told now."""
+        """The records to send now."""
         for each in self._going.values():
             if each.changed and (each.told_at is None or now - each.told_at >= TOLD_EVERY_S):
                 each.changed, each.told_at = False, now

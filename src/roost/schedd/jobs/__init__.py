@@ -1,1 +1,1 @@
-"""The jobs of a queue: the book of them, those that are idle, the states that they go through, when they recur."""
+"""The jobs of a queue: the book of all jobs, idle jobs, job states, and recurring jobs."""

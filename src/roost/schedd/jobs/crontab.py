@@ -1,16 +1,16 @@
-"""When a job that is to run again and again runs next: the five fields of a crontab, as HTCondor reads them.
+"""When a recurring job runs next: the five fields of a crontab, as HTCondor reads them.
 
 A field is a list of numbers, ranges and ``*``, each with a step after a slash. A step chooses its *multiples* within
-the range, as in HTCondor (``1-31/2`` are the even days; Unix's cron would take the odd ones). The day fits if it fits
-the field of both that restricts anything, or either of the two if both do. Where HTCondor cuts a number that is out of
-range, or takes it for ``*``, such a field is an error here.
+the range, as in HTCondor (``1-31/2`` are the even days; Unix's cron would take the odd ones). If only one of the two
+day fields is restricted, it selects the days; if both are, a day that matches either is selected. HTCondor clamps a
+number that is out of range, or treats it as ``*``; here such a field is an error.
 
-Times are those of a wall clock in a time zone that is handed in. Where clocks are put forward, a time that does not
-exist that day is taken at the first minute that does; where they are put back, a time that comes twice counts once.
-Neither is done for fields whose hour is ``*``: they go by minutes, not by the clock's hours.
+Times are those of a wall clock in a time zone that is passed in. If clocks are put forward, a time that does not exist
+that day becomes the first minute that does. If they are put back, a time that occurs twice counts once. Neither applies
+to fields whose hour is ``*``: they go by minutes, not by the clock's hours.
 
-Algorithm: days are tried one by one from the day before the present one, for a clock put back over midnight comes to
-an earlier day again. A day without a change of the clock is a sum; in the others each time is looked up.
+Algorithm: days are tried one by one from yesterday on, because a clock that is put back over midnight returns to an
+earlier day. On a day without a clock change the times are sums; on the others each time is looked up.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from roost.classad.ad import has_any
 from roost.classad.values import fold
 from roost.classad.world import World
 
-#: Attribute to the least and the largest number in it.
+#: Attribute to its minimum and maximum.
 FIELDS: Final[Mapping[str, tuple[int, int]]] = {
     "CronMinute": (0, 59),
     "CronHour": (0, 23),
@@ -38,15 +38,15 @@ FIELDS: Final[Mapping[str, tuple[int, int]]] = {
 #: Their names, folded.
 KEYS: Final = frozenset(fold(name) for name in FIELDS)
 _DAYS: Final = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
-#: Days in which any schedule comes round: 29 February is missing for at most eight years.
+#: Number of days after which every schedule has matched: 29 February is missing for at most eight years.
 _SEARCH_DAYS: Final = 366 * 9
-#: Members of the list of one field.
+#: Maximum number of items in the list of one field.
 ITEMS_MAX: Final = 100
 _ITEM: Final = re.compile(r"(?:\*|(\d{1,4})(?:-(\d{1,4}))?)(?:/(\d{1,4}))?\Z", re.ASCII)
 
 
 class CronError(ValueError):
-    """A field that makes no sense; the message names it, its value and what is wanted."""
+    """An invalid field; the message names it, its value and what is expected."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,14 +82,14 @@ class CronTab:
                 if found is not None and (best is None or found < best):
                     best = found
             day += timedelta(days=1)
-            # The day after one with a match may begin before that match, where clocks were put back over midnight.
+            # The day after one with a match may begin before that match if clocks were put back over midnight.
             if best is not None and _epoch(datetime.combine(day, time()), zone) > best:
                 return best
         assert best is not None, "a schedule that was read has a day in nine years"
         return best
 
     def _of_day(self, day: date, zone: tzinfo) -> Iterator[int]:
-        """The instants of a day, in no order."""
+        """The instants of a day, unordered."""
         first, last = datetime.combine(day, time()), datetime.combine(day + timedelta(days=1), time(fold=1))
         steady = zone.utcoffset(first) == zone.utcoffset(last)
         midnight = _epoch(first, zone)
@@ -101,14 +101,14 @@ class CronTab:
                     yield from self._around_change(datetime.combine(day, time(hour, minute)), zone)
 
     def _around_change(self, wall: datetime, zone: tzinfo) -> Iterator[int]:
-        """When a clock that is changed that day shows a time."""
+        """The instants at which a clock that is changed that day shows a time."""
         early, late = _epoch(wall, zone), _epoch(wall.replace(fold=1), zone)
         if early <= late:
             yield early
             if self.every_hour and late > early:
                 yield late
         elif not self.every_hour:
-            # In the gap; read with either offset it is before and after the change.
+            # In the gap: read with either offset, it is before or after the change.
             yield _end_of_gap(late, early, zone)
 
 
@@ -121,7 +121,7 @@ def _epoch(wall: datetime, zone: tzinfo) -> int:
 
 
 def _end_of_gap(before: int, after: int, zone: tzinfo) -> int:
-    """The first whole minute with the offset that `after` has; `before` has another."""
+    """The first whole minute with the offset of `after`, which differs from that of `before`."""
     offset = _local(after, zone).utcoffset()
     while after - before > 60:
         middle = before + (after - before) // 120 * 60
@@ -133,7 +133,7 @@ def _end_of_gap(before: int, after: int, zone: tzinfo) -> int:
 
 
 def crontab(fields: Mapping[str, str]) -> CronTab:
-    """The schedule of fields by attribute; one that is missing or empty is ``*``. Raises CronError."""
+    """The schedule from fields by attribute; a missing or empty field is ``*``. Raises CronError."""
     return _crontab(tuple(fields.get(name, "").strip() or "*" for name in FIELDS))
 
 
@@ -144,7 +144,7 @@ def _crontab(texts: tuple[str, ...]) -> CronTab:
     weekdays = frozenset(day % 7 for day in weekdays)
     if len(weekdays) == 7 and not any(day <= _DAYS[month - 1] for day in days for month in months):
         raise CronError(
-            f"CronDayOfMonth = {given['CronDayOfMonth']} with CronMonth = {given['CronMonth']}: there is no such day"
+            f"CronDayOfMonth = {given['CronDayOfMonth']} with CronMonth = {given['CronMonth']}: no such day exists"
         )
     return CronTab(
         minutes=tuple(sorted(minutes)), hours=tuple(sorted(hours)), days=days, months=months, weekdays=weekdays
@@ -155,7 +155,7 @@ def _numbers(name: str, text: str) -> frozenset[int]:
     low, high = FIELDS[name]
     items = "".join(text.split()).split(",")
     if len(items) > ITEMS_MAX:
-        raise CronError(f"{name} has {len(items)} members, and may have {ITEMS_MAX}")
+        raise CronError(f"{name} has {len(items)} members; the limit is {ITEMS_MAX}")
     found: set[int] = set()
     for item in items:
         read = _ITEM.match(item)
@@ -165,9 +165,9 @@ def _numbers(name: str, text: str) -> frozenset[int]:
         begin = low if first is None else int(first)
         end = int(last) if last is not None else high if first is None else begin
         if begin < low or end > high:
-            raise CronError(f"{name} = {text}: {item!r} is not within {low} to {high}")
+            raise CronError(f"{name} = {text}: {item!r} is not in the range {low} to {high}")
         if begin > end:
-            raise CronError(f"{name} = {text}: {item!r} begins after its end")
+            raise CronError(f"{name} = {text}: {item!r} is reversed: it begins after its end")
         if step is not None and int(step) == 0:
             raise CronError(f"{name} = {text}: {item!r} has a step of 0")
         found.update(number for number in range(begin, end + 1) if number % int(step or 1) == 0)
@@ -177,12 +177,12 @@ def _numbers(name: str, text: str) -> frozenset[int]:
 
 
 def has_crontab(ad: ClassAd) -> bool:
-    """Whether a job runs by a crontab."""
+    """Whether a job has a crontab."""
     return has_any(ad, KEYS)
 
 
 def next_start(ad: ClassAd, now: float, zone: tzinfo, world: World) -> int | None:
-    """When a job that waits from `now` on starts, epoch s; None where it has no crontab. Raises CronError."""
+    """The next start of a job that is idle from `now` on, epoch s; None if it has no crontab. Raises CronError."""
     values = {name: ad.eval(name, None, world) for name in FIELDS if name in ad}
     fields = {name: _text(name, value) for name, value in values.items() if value is not UNDEFINED}
     return crontab(fields).next_after(now, zone) if fields else None
@@ -193,4 +193,4 @@ def _text(name: str, value: Value) -> str:
         return value
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
-    raise CronError(f"{name} = {unparse_value(value)} is neither a text nor a number")
+    raise CronError(f"{name} = {unparse_value(value)} is neither a string nor a number")

@@ -1,10 +1,10 @@
 """Idle jobs, and the order in which they are offered.
 
-Jobs of a cluster with the same priority and the same autocluster form a `IdleGroup`; most clusters have one. A group
-keeps a job that was never touched as nothing but its place behind `fresh_from`, so that 100,000 of them cost what one
-does. Jobs that come back (evicted, released) are kept one by one, and go before the fresh ones by number.
+Jobs of a cluster with the same priority and the same autocluster form an `IdleGroup`; most clusters have one. A group
+represents untouched jobs only by the range behind `fresh_from`, so 100,000 of them cost as much as one. Jobs that come
+back (evicted, released) are stored one by one, and precede the fresh ones by number.
 
-An autocluster is a set of jobs that no machine can tell apart: their significant attributes have the same texts.
+An autocluster is a set of jobs that no machine can distinguish: their significant attributes have the same texts.
 """
 
 from __future__ import annotations
@@ -41,19 +41,19 @@ class IdleGroup:
         unbounded: bool = True,
     ) -> None:
         self.cluster = cluster
-        #: In whose name they compete.
+        #: The name under which they compete.
         self.submitter = submitter
         self.prio = prio
         self.autocluster = autocluster
-        #: They run beside the queue, and on no machine of the pool.
+        #: They run on the queue's machine, and on no machine of the pool.
         self.local = local
-        #: How many of them may have slots depends on no other jobs, those of their cluster included.
+        #: The number of them that may have slots does not depend on other jobs, not even in their cluster.
         self.unbounded = unbounded
-        #: Where it stands among the groups of its submitter.
+        #: Its sort key among the groups of its submitter.
         self.place = -prio, submitted_at, cluster, autocluster
         #: It is among the groups that the book offers.
         self.listed = False
-        #: Idle jobs in it.
+        #: Number of idle jobs in it.
         self.count = 0
         #: Whether a job is idle, and in this group and no other.
         self._is_idle = is_idle
@@ -62,24 +62,24 @@ class IdleGroup:
         self._back: list[int] = []
 
     def put_fresh(self, first: int, end: int) -> None:
-        """Jobs `first` to `end` - 1, never touched, are idle."""
+        """Note that jobs `first` to `end` - 1, never touched, are idle."""
         assert self._fresh_from >= self._fresh_until, "a cluster has one run of fresh jobs"
         self._fresh_from, self._fresh_until = first, end
         self.count += end - first
 
     def put(self, proc: int) -> None:
-        """A job has become idle."""
+        """Note that a job has become idle."""
         heapq.heappush(self._back, proc)
         self.count += 1
 
     def left(self) -> None:
-        """A job of the group that was not taken from it is no longer idle."""
+        """Note that a job of the group that was not taken from it is no longer idle."""
         self.count -= 1
 
     def first(self) -> int | None:
         """The first idle job; None if there is none."""
         if self.count == 1 and len(self._back) + max(0, self._fresh_until - self._fresh_from) == 1:
-            # Idle jobs are among these, and there is one: queues of single jobs are asked for each in every cycle.
+            # Idle jobs are in one of these two; queues of single jobs come here for each job in every cycle.
             return self._back[0] if self._back else self._fresh_from
         if not self._back and self._fresh_from < self._fresh_until and self._is_idle(self._fresh_from, self):
             return self._fresh_from
@@ -93,11 +93,11 @@ class IdleGroup:
         return fresh
 
     def take(self) -> int | None:
-        """Take the first idle job out. The caller makes it something else than idle."""
+        """Take the first idle job out. The caller changes its status."""
         proc = self.first()
         if proc is None:
             return None
-        # A job that was taken back and forth may be here several times.
+        # A job that was taken and put back may be listed several times.
         while self._back and self._back[0] == proc:
             heapq.heappop(self._back)
         if proc == self._fresh_from:
@@ -106,8 +106,9 @@ class IdleGroup:
         return proc
 
 
-#: What tells jobs apart on any machine, beside what the pool says. What running changes (ImageSize, DiskUsage) counts
-#: only where an expression of the pool or of the job asks for it: else jobs that have run would be others than before.
+#: Attributes that distinguish jobs on any machine, besides those that the pool reports. Attributes that change while a
+#: job runs (ImageSize, DiskUsage) count only if an expression of the pool or of the job refers to them; otherwise jobs
+#: that have run would differ from new ones.
 ALWAYS_SIGNIFICANT = (
     "Requirements", "Rank", "RequestCpus", "RequestMemory", "RequestDisk", "RequestGPUs", "Owner", "User",
     "AccountingGroup", "AcctGroup", "NiceUser", "ConcurrencyLimits", "JobUniverse",
@@ -115,26 +116,28 @@ ALWAYS_SIGNIFICANT = (
 )  # fmt: skip
 
 
-#: Expressions whose reach is remembered.
+#: Maximum number of expressions whose references are cached.
 _REACHED_MAX: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class _Reach:
-    """What an expression reached in one ad."""
+    """The references of an expression in one ad."""
 
     expression: Expr
     #: Names that the ad has, each with its expression, None for a value; and names that it lacks.
     inside: Mapping[str, Expr | None]
     outside: tuple[str, ...]
 
-    def holds_for(self, ad: ClassAd) -> bool:
-        """Whether it reaches the same in another ad: nothing that it asks for is another expression, or newly there."""
+    def holds_for(self, cells: Mapping[str, Cell]) -> bool:
+        """Whether the references are the same in another ad: every attribute it refers to has the same expression, and
+        no new one exists.
+        """
         for name, formula in self.inside.items():
-            cell = ad.cell(name)
+            cell = cells.get(name, MISSING)
             if cell is MISSING or (cell is not formula if isinstance(cell, Expr) else formula is not None):
                 return False
-        return all(ad.cell(name) is MISSING for name in self.outside)
+        return cells.keys().isdisjoint(self.outside)
 
 
 def _formula(ad: ClassAd, key: str) -> Expr | None:
@@ -143,7 +146,7 @@ def _formula(ad: ClassAd, key: str) -> Expr | None:
 
 
 class Autoclusters:
-    """Numbers for sets of jobs that machines cannot tell apart."""
+    """Numbers of sets of jobs that machines cannot distinguish."""
 
     __slots__ = ("_ids", "_last", "_names", "_reached", "_samples", "significant")
 
@@ -151,19 +154,19 @@ class Autoclusters:
         self._ids: dict[tuple[tuple[str, type, Any], ...], int] = {}
         self._last = 0
         self._samples: dict[int, ClassAd] = {}
-        #: By identity, which is kept: an expression to what it reached in the ad that was looked at last.
+        #: By identity of an expression, which is kept alive: its references in the ad examined last.
         self._reached: dict[int, _Reach] = {}
         self.significant: frozenset[str] = frozenset()
         self._names: tuple[str, ...] = ()
         self.use(significant)
 
     def use(self, significant: Iterable[str]) -> bool:
-        """Take other attributes as significant. Whether that changes anything: all autoclusters are new then."""
+        """Use other attributes as significant. Return whether anything changes: all autoclusters are new then."""
         names = frozenset(fold(name) for name in (*ALWAYS_SIGNIFICANT, *significant))
         if names == self.significant:
             return False
         self.significant, self._names = names, tuple(sorted(names))
-        # Numbers go on: an answer about an old one must not be taken for one about a new one.
+        # Numbers are not reused: an answer about an old autocluster must not be taken for one about a new one.
         self._ids, self._samples = {}, {}
         return True
 
@@ -172,21 +175,21 @@ class Autoclusters:
         return self._last
 
     def cells(self, ad: ClassAd) -> dict[str, Cell | Missing]:
-        """The attributes of a job that matching depends on, by their folded names; MISSING for those it lacks."""
+        """The attributes of a job that matching depends on, by folded name; MISSING for those it lacks."""
         flat = flat_cells(ad)
         found = map(flat.get, self._names, repeat(MISSING))
         cells: dict[str, Cell | Missing] = dict(zip(self._names, found, strict=True))
-        # What an attribute that is an expression reaches counts as much as the attribute.
+        # The attributes that an expression refers to count as much as the attribute itself.
         for cell in [cell for cell in cells.values() if cell.__class__ is Expr]:
-            for key in self._reach(ad, cell):
+            for key in self._reach(ad, flat, cell):
                 if key not in cells:
                     cells[key] = flat.get(key, MISSING)
         return cells
 
-    def _reach(self, ad: ClassAd, expression: Expr) -> Iterable[str]:
-        """Folded names of a job's attributes that an expression of it needs, through every attribute it reaches."""
+    def _reach(self, ad: ClassAd, flat: Mapping[str, Cell], expression: Expr) -> Iterable[str]:
+        """Folded names of a job's attributes that an expression of it needs, directly or indirectly."""
         known = self._reached.get(id(expression))
-        if known is not None and known.holds_for(ad):
+        if known is not None and known.holds_for(flat):
             return known.inside
         if len(self._reached) >= _REACHED_MAX:
             self._reached.clear()
@@ -199,7 +202,7 @@ class Autoclusters:
     def of(self, ad: ClassAd) -> int:
         """The autocluster of a job."""
         cells = self.cells(ad)
-        # What expressions reach stands behind the names, which are sorted.
+        # References of expressions come after the names, which are sorted.
         in_order = len(cells) == len(self._names)
         key = tuple(
             [
@@ -211,12 +214,12 @@ class Autoclusters:
         found = self._ids.get(key)
         if found is None:
             found = self._ids[key] = self._next()
-            # As it is now: the job goes on, and may have left its autocluster when the next one comes to it.
+            # A snapshot: the job goes on, and may have left its autocluster when the next job joins it.
             self._samples[found] = ad.unchained()
         return found
 
     def sample(self, autocluster: int) -> ClassAd:
-        """The ad of one job of it, as it was when it was the first."""
+        """The ad of one of its jobs, as it was when it was the first."""
         return self._samples[autocluster]
 
     def __contains__(self, autocluster: int) -> bool:
@@ -228,5 +231,5 @@ _name_of: Final = itemgetter(0)
 
 
 def _comparable(cell: object) -> str | int:
-    """What is the same for the same cells of a class, and only for these; those of _COMPARED are that themselves."""
+    """A key that is equal exactly for equal cells of a class; cells of _COMPARED are their own key."""
     return str(cell) if isinstance(cell, Expr) else unparse_value(cell)  # type: ignore[arg-type]

@@ -2,22 +2,21 @@
 
 Theory of operation
 -------------------
-The state of a job is its `JobStatus`; beside it stands whether a run of it is on a machine (`Job.run`), which guards
-ask for. What happens to a job raises one trigger (`On`). `Work.move` takes the first row of the present status that has
-the trigger and whose guards hold; nothing else changes the status of a job. A trigger that no row admits is an internal
-error, found before anything of the job is changed.
+The state of a job is its `JobStatus`. Guards also consult whether a run of it is on a machine (`Job.run`). Each event
+raises one trigger (`On`). `Work.move` takes the first row of the current status that has the trigger and whose guards
+hold; nothing else changes the status of a job. A trigger without a row is an internal error, found before the job is
+changed.
 
 A job that is held or removed while a run of it is on a machine changes its status at once, and is *leaving* until the
 machine says that the run is over (row 21 or 22): only then can it be released, or leave the queue.
 
 Rules that do not fit the table
 -------------------------------
-* `queue.Queue` takes jobs in: they begin as IDLE, or as HELD.
-* `together` removes neighbouring jobs to which nothing has happened by these rows, looked up once for all of them.
-* A message about a run that is not the job's present one is about the past, and raises no trigger (`run_news.present`).
+* `queue.Queue` adds jobs to the queue: they begin as IDLE or HELD.
+* `together` removes consecutive jobs to which nothing has happened by these rows, looked up once for all of them.
+* A message about a run that is not the job's current one is outdated, and raises no trigger (`run_news.present`).
 * LeaveJobInQueue keeps a job that is COMPLETED or REMOVED in its state for as long as it is TRUE.
-* A job that waits may be one in whose name a slot is being asked for: that is a matter of its claim
-  (`claim_transitions`), and its status says nothing of it.
+* A slot may be being requested for an idle job: that is recorded in its claim (`claim_transitions`), not in its status.
 """
 
 from __future__ import annotations
@@ -34,23 +33,23 @@ from roost.tables.rows import by_source
 
 
 class On(StrEnum):
-    """What makes a row be tried."""
+    """The triggers of a row."""
 
     STARTED = "a run is ordered on a claim"
     SUSPENDED = "the machine has suspended the job"
     CONTINUED = "the machine has continued the job"
-    OUTPUT_BEGAN = "the machine has begun to move the output"
-    OUTPUT_MOVED = "the machine has moved the output"
-    NOT_BEGUN = "the run is over, and its program never ran"
+    OUTPUT_BEGAN = "the machine has begun to transfer the output"
+    OUTPUT_MOVED = "the machine has transferred the output"
+    NOT_BEGUN = "the run is over, and its program never started"
     EVICTED = "the run is over, and its program did not end by itself"
     RUN_UNKNOWN = "the queue has started again, and holds no claim with a run of the job"
-    AGAIN = "the program has ended, and the job is to run again"
+    AGAIN = "the program has ended, and the job must run again"
     COMPLETED = "the program has ended, and the job is done"
     HOLD_COMMAND = "a user holds it"
     HOLD_POLICY = "policy holds it"
     HOLD_MACHINE = "the machine has ended the run to hold the job"
     HOLD_QUEUE = "the queue cannot start it, or cannot write its event log"
-    RUN_OVER = "the run that was to end is over"
+    RUN_OVER = "the run that had to end is over"
     RELEASE_COMMAND = "a user releases it"
     RELEASE_POLICY = "policy releases it"
     REMOVE_COMMAND = "a user removes it"
@@ -66,7 +65,7 @@ class Guard(StrEnum):
 
 
 class Reason(StrEnum):
-    """What a transition goes back to."""
+    """The reason of a transition."""
 
     MATCH = "match"
     USER = "user"
@@ -88,7 +87,7 @@ class Transition:
     reason: Reason
 
 
-#: Of the name of a job's run; "" where no run of it is on a machine.
+#: Tests of the name of a job's run; "" if no run of it is on a machine.
 GUARDS: Final[Mapping[Guard, Callable[[str], Verdict]]] = {
     Guard.ON_MACHINE: lambda run: plain(bool(run)),
     Guard.FREE: lambda run: plain(not run),
@@ -96,7 +95,7 @@ GUARDS: Final[Mapping[Guard, Callable[[str], Verdict]]] = {
 
 _R, _FREE, _BUSY = Reason, (Guard.FREE,), (Guard.ON_MACHINE,)
 _RUNS: Final = (S.RUNNING, S.TRANSFERRING_OUTPUT, S.SUSPENDED)
-#: Of what is in the queue, what has not come to its end.
+#: States of jobs in the queue that have not ended.
 _ALIVE: Final = (S.IDLE, *_RUNS, S.HELD)
 
 #: Number, sources, target, trigger, guards, reason.
@@ -110,7 +109,7 @@ _WRITTEN: Final[tuple[tuple[int, tuple[S, ...], S, On, tuple[Guard, ...], Reason
     (7, _RUNS, S.IDLE, On.EVICTED, _FREE, _R.MACHINE),
     (8, _RUNS, S.IDLE, On.RUN_UNKNOWN, _FREE, _R.QUEUE),
     (9, _RUNS, S.IDLE, On.AGAIN, _FREE, _R.POLICY),
-    # A job that is done without being run (noop_job) has its end where it waits.
+    # A job that completes without a run (noop_job) ends while idle.
     (10, (S.IDLE,), S.IDLE, On.AGAIN, _FREE, _R.POLICY),
     (11, (S.IDLE, *_RUNS), S.COMPLETED, On.COMPLETED, _FREE, _R.PROGRAM),
     (12, (S.IDLE, *_RUNS), S.HELD, On.HOLD_COMMAND, (), _R.USER),
@@ -133,14 +132,14 @@ TRANSITIONS: Final[tuple[Transition, ...]] = tuple(
     for source in sources
 )
 
-#: In what a job can be when it is submitted.
+#: Initial states of a submitted job.
 START: Final = frozenset((S.IDLE, S.HELD))
 
 _first_row: Final = row_finder(by_source(TRANSITIONS, S), GUARDS)
 
 
 def row_of(job: Job, on: On) -> Transition:
-    """The row that a trigger leads to. Raises AssertionError where there is none: that is a mistake in this room."""
+    """The row that a trigger leads to. Raises AssertionError if there is none: a bug in this room."""
     found = _first_row(job.run, job.status, (on,))
     if found is None:
         raise AssertionError(f"job {job.id} is {job.status.name}, run {job.run or 'none'}: no transition where {on}")

@@ -1,7 +1,7 @@
-"""Which group of idle jobs each job of a large cluster belongs to: found out in parts, while others are served.
+"""Assigning the jobs of a large cluster to groups of idle jobs: in batches, between which other events are handled.
 
-Jobs that differ in what matching or their order depends on are looked at one by one. None of a cluster is offered
-before all were, for one that comes last may be the first to run.
+Jobs that differ in what matching or their order depends on are examined one by one. None of a cluster is offered before
+all are done, because the last one may have to run first.
 """
 
 from __future__ import annotations
@@ -11,19 +11,19 @@ from typing import Final
 from roost.schedd.jobs.crontab import has_crontab
 from roost.schedd.work import Work
 
-#: What is done in one step of the queue, in jobs, some 20 ms; one that runs by a crontab counts as several, and so does
-#: one with an expression of its own.
+#: Work done in one step of the queue, in jobs, some 20 ms; a crontab job counts as several, and so does one with its
+#: own expression.
 JOBS_A_STEP: Final = 1000
 PLANNED_COST: Final = 5
 EXPRESSION_COST: Final = 20
-#: Folded names of the expressions that jobs have of their own at times.
+#: Folded names of expressions that may differ between jobs.
 _EXPRESSIONS: Final = frozenset(("requirements", "rank"))
-#: Jobs of one cluster that are looked at before those of the next one.
+#: Jobs of one cluster that are examined before those of the next.
 _JOBS_A_CLUSTER: Final = 250
 
 
 def place_some(work: Work) -> None:
-    """Put some more jobs into their groups; clusters take turns."""
+    """Put the next batch of jobs into groups; clusters take turns."""
     book, left = work.book, JOBS_A_STEP
     while left > 0 and book.unplaced:
         number, unplaced = next(iter(book.unplaced.items()))

@@ -1,4 +1,4 @@
-"""A set of job numbers, kept as ranges: what has left a cluster of 100,000 jobs is mostly a few of them."""
+"""A set of job numbers, stored as ranges: the jobs that have left a cluster of 100,000 usually form only a few."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Ranges:
 
     @classmethod
     def read(cls, text: str) -> Ranges:
-        """The set that `text` of an earlier `str` stands for. Raises ValueError."""
+        """The set whose `str` is `text`. Raises ValueError."""
         found = cls()
         for part in text.split(",") if text else ():
             first, dash, last = part.partition("-")

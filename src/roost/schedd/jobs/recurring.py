@@ -1,8 +1,8 @@
-"""Jobs that run again and again: when each starts next, and what becomes of one whose crontab makes no sense.
+"""Recurring jobs: when each starts next, and how jobs with an invalid crontab are held.
 
-A job with a crontab gets its `DeferralTime` whenever it becomes idle (`Work.take`), and anew when no machine took it
-within its window: it has missed that time, and waits for the next. In all else it is like jobs with a `deferral_time`.
-Its `on_exit_remove` says whether it becomes idle again after its program ended.
+A job with a crontab gets its `DeferralTime` whenever it becomes idle (`Work.take`), and again if no machine took it
+within its window: it has missed that time, and waits for the next. In all other respects it is like a job with a
+`deferral_time`. Its `on_exit_remove` decides whether it becomes idle again after its program ended.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from roost.schedd.runs.outcome import HoldReason, hold
 from roost.schedd.status import JobStatus
 from roost.schedd.work import Work
 
-#: Jobs that are looked at together, some 15 ms.
+#: Number of jobs examined in one step, some 15 ms.
 LOOKED_AT_MAX: Final = 2000
 
 
 def recurs(book: Book, cluster: Cluster) -> bool:
-    """Whether jobs of a cluster run by a crontab; it is among `Book.recurring` then."""
+    """Whether jobs of a cluster have a crontab; it is then among `Book.recurring`."""
     varying = cluster.plan is not None and not KEYS.isdisjoint(cluster.plan.varying)
     found = varying or has_crontab(cluster.ad) or any(has_crontab(job.ad) for job in cluster.jobs.values())
     if found:
@@ -32,7 +32,7 @@ def recurs(book: Book, cluster: Cluster) -> bool:
 
 
 def again(work: Work, job: Job) -> None:
-    """Plan a job that waits anew."""
+    """Plan a job that is idle again."""
     work.book.not_idle(job.cluster, job.id.proc)
     work.plan_start(job)
     work.book.put_idle(job.cluster, job.id.proc)
@@ -40,7 +40,7 @@ def again(work: Work, job: Job) -> None:
 
 
 def look(work: Work) -> None:
-    """Plan the jobs anew that no machine took in time; of very many the next ones, clusters in turns."""
+    """Plan the jobs again that no machine took in time; in batches, with clusters taking turns."""
     book, left = work.book, LOOKED_AT_MAX
     for number in list(book.recurring):
         at, cluster = book.recurring.pop(number), book.clusters.get(number)
@@ -57,7 +57,7 @@ def look(work: Work) -> None:
 
 
 def _is_over(work: Work, job: Job) -> bool:
-    """Whether no machine can take the job for its time any more."""
+    """Whether it is too late for any machine to take the job for its start time."""
     at, window_s = job.ad.cell("deferraltime"), job.ad.eval("DeferralWindow", None, work.world)
     if not isinstance(at, int) or not has_crontab(job.ad):
         return False
@@ -65,7 +65,7 @@ def _is_over(work: Work, job: Job) -> bool:
 
 
 def hold_unplanned(work: Work) -> None:
-    """Jobs whose crontab makes no sense go on hold."""
+    """Hold jobs with an invalid crontab."""
     for job, text in work.unplanned.values():
         if job.status is JobStatus.IDLE and not job.claim_id:
             hold(work, job, On.HOLD_QUEUE, HoldReason(HoldCode.INVALID_CRON_SETTINGS, text))

@@ -1,1 +1,1 @@
-"""The files that other programs read of a queue: the history and the mirror of the job queue."""
+"""The queue's files for other programs: the history and the mirror of the job queue."""

@@ -1,15 +1,19 @@
-"""The history file: the ads of jobs that left the queue, one after another, each with a banner behind it.
+"""The history file: the ads of jobs that left the queue, one after another, each followed by a banner.
 
-An ad is written in the old form, one ``Name = expression`` a line; the banner says where the ad begins, whose job it
+An ad is written in the old form, one ``Name = expression`` per line; the banner says where the ad begins, whose job it
 was and when it ended:
 
     *** Offset = 0 ClusterId = 7 ProcId = 0 Owner = "me" CompletionDate = 1795256430
 
-Offsets are in bytes. Because the banner stands behind its ad, a file is read backwards without an index: the newest job
-first, and only as far as the caller wants. Reading copes with a write that was cut off, and with a file that was cut at
-its beginning. `rotated_name` names the files that a rotation leaves.
+The epoch history is a similar file of job runs, with different banners:
 
-What this module does not do: open files; a reader is handed something that gives bytes from an offset.
+    *** EPOCH ClusterId=7 ProcId=0 RunInstanceId=0 Owner="me" CurrentTime=1795256430
+
+Offsets are in bytes. Because the banner follows its ad, a file can be read backwards without an index: the newest job
+first, and only as far as the caller wants. Reading tolerates a truncated write, and a file that was truncated at its
+beginning. `rotated_name` names the files that a rotation leaves.
+
+This module does not open files; a reader is given an object that yields bytes from an offset.
 """
 
 from __future__ import annotations
@@ -17,30 +21,44 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from typing import Final, Protocol
+from typing import BinaryIO, Final, Protocol
 
 from roost.base.records import dataclass
 from roost.classad import ClassAd, ParseError, unparse_value
 from roost.classad.forms import Form, format_ad, parse_ad
 
-#: How much is read at a time, bytes.
+#: Size of each read, bytes.
 _BLOCK: Final = 65_536
-#: Size of one ad, bytes; a longer stretch without a banner is none.
+#: Maximum size of one ad, bytes; a longer stretch without a banner is not an ad.
 AD_BYTES_MAX: Final = 4_194_304
 _BANNER: Final = b"*** "
-_BANNER_PART: Final = re.compile(r'([A-Za-z]\w*) = ("(?:[^"\\]|\\.)*"|[^\s"]+)')
+_BANNER_PART: Final = re.compile(r'([A-Za-z]\w*) ?= ?("(?:[^"\\]|\\.)*"|[^\s"]+)')
 
 
 class Store(Protocol):
-    """Something that holds the bytes of a file."""
+    """An object with the bytes of a file."""
 
     def size(self) -> int:
-        """How many there are."""
+        """Number of bytes."""
         ...
 
     def read(self, offset: int, length: int) -> bytes:
-        """Those from an offset; fewer at the end."""
+        """Bytes from an offset; fewer at the end."""
         ...
+
+
+class FileStore:
+    """The bytes of an open file."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+
+    def size(self) -> int:
+        return self._file.seek(0, 2)
+
+    def read(self, offset: int, length: int) -> bytes:
+        self._file.seek(offset)
+        return self._file.read(length)
 
 
 class BytesStore:
@@ -58,16 +76,16 @@ class BytesStore:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Banner:
-    """The line behind an ad."""
+    """The line after an ad."""
 
     #: Where the ad begins, bytes.
     offset: int
     cluster: int
     proc: int
     owner: str = ""
-    #: When the job was done, epoch s; 0 for one that was removed.
+    #: When the job completed, epoch s; 0 for one that was removed.
     completed_at: int = 0
-    #: When it was written down, epoch s; None where that is not said.
+    #: When it was written, epoch s; None if unknown.
     written_at: int | None = None
 
     def __str__(self) -> str:
@@ -79,7 +97,7 @@ class Banner:
 
     @classmethod
     def read(cls, line: str) -> Banner | None:
-        """The banner that a line is; None if it is none."""
+        """Parse a banner; None if the line is not one."""
         if not line.startswith(_BANNER.decode()):
             return None
         parts = dict(_BANNER_PART.findall(line))
@@ -104,7 +122,7 @@ class Entry:
 
 
 def format_entry(ad: ClassAd, offset: int, *, now: int | None = None) -> bytes:
-    """The bytes with which a job is added to a file of so many bytes."""
+    """The bytes that append a job to a file whose size is `offset` bytes."""
     lines = [line for line in format_ad(ad, Form.OLD).split("\n") if line]
     text = "".join(f"{line}\n" for line in lines)
     banner = Banner(
@@ -114,6 +132,18 @@ def format_entry(ad: ClassAd, offset: int, *, now: int | None = None) -> bytes:
         owner=_text(ad, "Owner"),
         completed_at=_whole(ad, "CompletionDate", 0),
         written_at=now,
+    )
+    return f"{text}{banner}\n".encode("utf-8", "surrogateescape")
+
+
+def format_epoch(ad: ClassAd, *, now: int) -> bytes:
+    """The bytes that add a run of a job to an epoch history."""
+    lines = [line for line in format_ad(ad, Form.OLD).split("\n") if line]
+    text = "".join(f"{line}\n" for line in (*lines, f"EpochWriteDate = {now}"))
+    banner = (
+        f"*** EPOCH ClusterId={_whole(ad, 'ClusterId', -1)} ProcId={_whole(ad, 'ProcId', -1)} "
+        f"RunInstanceId={_whole(ad, 'NumShadowStarts', 0) - 1} "
+        f"Owner={unparse_value(_text(ad, 'Owner') or '?', old=True)} CurrentTime={now}"
     )
     return f"{text}{banner}\n".encode("utf-8", "surrogateescape")
 
@@ -129,17 +159,17 @@ def _text(ad: ClassAd, name: str) -> str:
 
 
 def rotated_name(name: str, at: float) -> str:
-    """What a full file is called from then on: ``history.20261121T102030``."""
+    """The new name of a full file: ``history.20261121T102030``."""
     return f"{name}.{datetime.fromtimestamp(at, UTC):%Y%m%dT%H%M%S}"
 
 
 def is_rotated(name: str, candidate: str) -> bool:
-    """Whether a file is one that a rotation of another left."""
+    """Whether a file results from a rotation of another."""
     return re.fullmatch(re.escape(name) + r"\.\d{8}T\d{6}", candidate) is not None
 
 
 def to_delete(name: str, candidates: list[str], kept_max: int) -> list[str]:
-    """Which files that rotations left are too many; the newest are kept."""
+    """The rotated files to delete; the newest are kept."""
     rotated = sorted(candidate for candidate in candidates if is_rotated(name, candidate))
     return rotated[: max(0, len(rotated) - kept_max)]
 
@@ -148,7 +178,7 @@ def to_delete(name: str, candidates: list[str], kept_max: int) -> list[str]:
 
 
 def backwards(store: Store) -> Iterator[Entry]:
-    """The jobs of a file, the newest first. What is not an ad, or is not whole, is left out."""
+    """The jobs of a file, the newest first. Text that is not a complete ad is left out."""
     banner: Banner | None = None
     lines: list[bytes] = []
     length = 0
@@ -166,7 +196,7 @@ def backwards(store: Store) -> Iterator[Entry]:
 
 
 def forwards(store: Store, offset: int = 0) -> Iterator[tuple[Entry, int]]:
-    """The jobs of a file, the oldest first, each with the offset behind it; from such an offset on."""
+    """The jobs of a file from an offset on, the oldest first, each with the offset after it."""
     lines: list[bytes] = []
     rest = b""
     position = offset
@@ -196,7 +226,7 @@ def _entry(banner: Banner | None, lines: list[bytes]) -> Iterator[Entry]:
 
 
 def _lines_backwards(store: Store) -> Iterator[bytes]:
-    """The lines of a file, the last one first; what follows the last line end was cut off and is left out."""
+    """The lines of a file, the last one first; an incomplete last line is left out."""
     end, rest, cut = store.size(), b"", True
     while end > 0:
         begin = max(0, end - _BLOCK)

@@ -1,4 +1,5 @@
-"""The job queue as HTCondor's ``job_queue.log`` tells it: records of what came, changed and went, one a line.
+"""The job queue in the form of HTCondor's ``job_queue.log``: one record per line for each creation, change and
+deletion.
 
     107 SEQUENCE CreationTimestamp TIME   the first line: a number that grows with every new file
     101 KEY Job Machine                   an ad is there
@@ -9,9 +10,9 @@
 
 The key of a job is ``7.0``, that of what its cluster's jobs have in common ``07.-1``, that of the queue itself ``0.0``.
 
-A `Mirror` is given the changes of the queue's durable state, step by step, and gives the records; it remembers no more
-than they need: of a job that nothing has happened to, a byte. `whole` gives the records that lead to the present state
-from nothing, with which a file begins. What it does not do: open files.
+A `Mirror` receives the changes of the queue's durable state, step by step, and produces the records. It remembers only
+what they need: for a job to which nothing has happened, one byte. `whole` produces the records that build the current
+state from nothing, with which a file begins. It does not open files.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from roost.classad.unparse import item_node, unparse
 from roost.schedd import changes as ch
 from roost.schedd.identifiers import JobId
 from roost.schedd.jobs.book import Cluster, JobSource, held_at_submit
+from roost.schedd.jobs.factories import Factory
 from roost.schedd.jobs.ranges import Ranges
 from roost.schedd.status import JobStatus
 from roost.schedd.submit import ClusterPlan
@@ -34,35 +36,35 @@ BEGIN: Final = "105 "
 END: Final = "106 "
 #: The ad of the queue itself.
 QUEUE_KEY: Final = "0.0"
-#: Told apart from all other attributes: it is a byte of its own.
+#: Stored separately from all other attributes: it is one byte.
 _STATUS: Final = "jobstatus"
 
 
 def first_line(sequence: int, now: float) -> str:
-    """The record that a file begins with."""
+    """The first record of a file."""
     return f"107 {sequence} CreationTimestamp {int(now)}"
 
 
 def sequence_of(line: str) -> int:
-    """The number in a first line; 0 if it is none."""
+    """The number in a first line; 0 if it is not one."""
     words = line.split()
     return int(words[1]) if len(words) == 4 and words[0] == "107" and words[1].isdecimal() else 0
 
 
 class Mirror:
-    """The queue as the records so far tell it."""
+    """The queue as described by the records so far."""
 
     def __init__(self, plan_of: Callable[[Any], JobSource] = ClusterPlan.from_data) -> None:
         self._plan_of = plan_of
         self._clusters: dict[int, Cluster] = {}
-        #: Jobs to which something has happened: what differs from how they were submitted.
+        #: Jobs to which something has happened: their differences from how they were submitted.
         self._deltas: dict[JobId, ClassAd] = {}
         self.next_cluster = 1
 
     # -- what is there already -----------------------------------------------------------------------
 
     def restore_cluster(self, change: ch.PutCluster, gone: str = "") -> None:
-        """A cluster that is in the queue, without records; `gone`: its jobs that have left, as ranges."""
+        """Add a cluster of the queue without producing records; `gone`: its jobs that have left, as ranges."""
         cluster = self._clusters[change.cluster] = self._cluster_of(change)
         for proc in Ranges.read(gone):
             if proc < cluster.count:
@@ -70,16 +72,16 @@ class Mirror:
         self.next_cluster = max(self.next_cluster, change.cluster + 1)
 
     def restore_job(self, change: ch.PutJob) -> None:
-        """What has happened to a job of such a cluster, without records."""
+        """Add what has happened to a job of such a cluster, without producing records."""
         cluster = self._clusters.get(change.job.cluster)
         if cluster is not None and 0 <= change.job.proc < cluster.count:
             cluster.statuses[change.job.proc] = change.status
-            # The queue goes on with the ad itself.
+            # The queue keeps changing the original ad.
             own = self._deltas[change.job] = change.attributes.copy()
             own.chained = None
 
     def whole(self) -> Iterator[str]:
-        """The records of all that is in the queue."""
+        """The records of everything in the queue."""
         yield f"101 {QUEUE_KEY} Job Machine"
         yield BEGIN
         yield f"103 {QUEUE_KEY} NextClusterNum {self.next_cluster}"
@@ -96,7 +98,7 @@ class Mirror:
     # -- what happens --------------------------------------------------------------------------------
 
     def records(self, step: Sequence[ch.Change]) -> list[str]:
-        """The records of one step's changes; none where they are not news of jobs."""
+        """The records of one step's changes; none if they do not concern jobs."""
         found = [line for change in step for line in self._records(change)]
         return [BEGIN, *found, END] if found else []
 
@@ -104,6 +106,8 @@ class Mirror:
         match change:
             case ch.PutCluster():
                 return self._put_cluster(change)
+            case ch.PutFactory():
+                return self._made(change)
             case ch.PutJob(job=job):
                 return self._changed(job, change.attributes, change.status)
             case ch.DropJob(job=job):
@@ -111,7 +115,7 @@ class Mirror:
             case ch.AddHistory():
                 last = [line for job in change.jobs for line in self._last(job, change)]
                 gone = [line for job in change.jobs for line in self._left(job)]
-                # How jobs ended is there before they go, for programs that follow the file.
+                # The end of a job is written before its deletion, for programs that follow the file.
                 return [*last, *([END, BEGIN] if last and gone else []), *gone]
             case ch.DropCluster(cluster=number):
                 return self._dropped(number)
@@ -134,17 +138,41 @@ class Mirror:
         yield f"101 {key} Job Machine"
         yield from _sets(key, cluster.ad)
         for proc in cluster.procs():
-            key = f"{cluster.number}.{proc}"
-            yield f"101 {key} Job Machine"
-            own = cluster.submitted_ad(proc)
-            own.chained = None
-            yield from _sets(key, own)
-            yield f"103 {key} JobStatus {int(cluster.statuses[proc])}"
+            yield from self._new_job(cluster, proc)
+
+    def _new_job(self, cluster: Cluster, proc: int) -> Iterator[str]:
+        key = f"{cluster.number}.{proc}"
+        yield f"101 {key} Job Machine"
+        own = cluster.submitted_ad(proc)
+        own.chained = None
+        yield from _sets(key, own)
+        yield f"103 {key} JobStatus {int(cluster.statuses[proc])}"
+
+    def _made(self, change: ch.PutFactory) -> Iterator[str]:
+        """A factory has made jobs, or was paused."""
+        cluster = self._clusters.get(change.cluster)
+        if cluster is None:
+            return
+        first, before = cluster.made, cluster.ad.copy()
+        factory = Factory.read(change.factory, cluster.count)
+        status = JobStatus.HELD if held_at_submit(cluster.ad) else JobStatus.IDLE
+        cluster.factory = factory
+        factory.show(cluster.ad)
+        yield from _differences(_cluster_key(change.cluster), before, cluster.ad)
+        cluster.statuses[first : factory.made] = bytes([status]) * (factory.made - first)
+        for proc in range(first, factory.made):
+            yield from self._new_job(cluster, proc)
+            delta = self._deltas.get(JobId(cluster.number, proc))
+            if delta is not None:
+                yield from _sets(f"{cluster.number}.{proc}", delta)
 
     def _changed(self, job: JobId, attributes: ClassAd | None, status: JobStatus | None) -> Iterator[str]:
-        """Something has happened to a job; None: it is again as it was submitted, or has left."""
+        """Note a change of a job; None: it is back in its submitted state, or has left."""
         cluster = self._clusters.get(job.cluster)
         before = self._deltas.pop(job, None)
+        if cluster is not None and job.proc >= cluster.made and attributes is not None:
+            # It is told of when it is made.
+            self._deltas[job] = attributes
         if cluster is None or not cluster.statuses[job.proc]:
             return
         key = f"{job}"
@@ -156,7 +184,7 @@ class Mirror:
         yield from _differences(key, before or ClassAd(), attributes or ClassAd(), cluster.submitted_ad(job.proc))
 
     def _last(self, job: JobId, change: ch.AddHistory) -> Iterator[str]:
-        """What has become of a job that leaves; attributes of one job alone are known in full."""
+        """The final records of a job that leaves; for a single job, all attributes are known."""
         cluster = self._clusters.get(job.cluster)
         if cluster is None or not cluster.statuses[job.proc]:
             return
@@ -192,6 +220,8 @@ class Mirror:
         )
         if held_at_submit(change.ad):
             made.statuses = bytearray([JobStatus.HELD]) * change.count
+        if change.factory:
+            made.made_by(Factory.read(change.factory, change.count))
         return made
 
 
@@ -206,7 +236,7 @@ def _sets(key: str, ad: ClassAd) -> Iterator[str]:
 
 
 def _differences(key: str, before: ClassAd, after: ClassAd, beneath: ClassAd | None = None) -> Iterator[str]:
-    """The records that make one ad of another; a removed attribute gets the value in `beneath`, or is gone."""
+    """The records that turn one ad into another; a removed attribute gets its value in `beneath`, or is deleted."""
     for folded, cell in after.cells.items():
         old = before.cells.get(folded)
         if folded != _STATUS and (old is None or not same(old, cell)):
@@ -219,5 +249,5 @@ def _differences(key: str, before: ClassAd, after: ClassAd, beneath: ClassAd | N
 
 
 def _text(cell: Cell) -> str:
-    """An expression on one line, as the old form writes it."""
+    """An expression on one line, in the old form."""
     return unparse(item_node(cell), old=True).replace("\n", " ").replace("\r", " ")

@@ -1,1 +1,1 @@
-"""The runs of jobs: from a match through claim, start and news to what becomes of the job."""
+"""The runs of jobs: from a match through claim, start and progress to what happens after the run."""

@@ -1,7 +1,7 @@
 """From an idle job to the end of its run: matches, claims, starts and ends.
 
-Every function handles one event in a `Work`. An event about a run that is not the job's present one is about the past:
-it changes nothing, and the end of such a run is acknowledged, so that the machine does not repeat it for ever.
+Every function handles one event in a `Work`. An event about a run that is not the job's current one is outdated: it
+changes nothing, and the end of such a run is acknowledged, so that the machine does not repeat it forever.
 """
 
 from __future__ import annotations
@@ -10,20 +10,20 @@ import re
 from collections.abc import Callable
 from typing import Any, Final
 
-from roost.base.changed import maker
 from roost.classad import ClassAd, unparse_value
 from roost.classad.ad import MISSING, key_of
 from roost.classad.values import fold
 from roost.classad.world import World
 from roost.model.audit import AuditKind, Source
 from roost.model.cell_accounting import RESCHEDULED, UNOBSERVED
-from roost.model.cell_requests import LIMIT_EXCEEDED
+from roost.model.cell_requests import FOLLOWS, LIMIT_EXCEEDED
 from roost.model.codes import HoldCode, VacateCode
+from roost.model.one_run import drop_earlier_run
 from roost.model.pool_policy import KNOBS, PLACES
 from roost.schedd.admission.rules import too_large
 from roost.schedd.cell.accounting import account_end, account_lost, with_tasks
 from roost.schedd.cell.errors import note_error
-from roost.schedd.cell.rerun import is_over, lease_s
+from roost.schedd.cell.rerun import is_over, lease_s, note_clean_up
 from roost.schedd.cell.usage import charge, forget_run
 from roost.schedd.claims.claim_table import ClaimTable
 from roost.schedd.claims.claim_transitions import ClaimOn, move_claim
@@ -47,12 +47,7 @@ from roost.schedd.runs.provisioned import provisioned
 from roost.schedd.status import LEAVING, JobStatus
 from roost.schedd.work import PLAIN, Work
 
-#: Records of which a step makes many, made faster.
-_start_run: Final = maker(StartRun)
-_taken: Final = maker(Taken)
-_ask_for_slot: Final = maker(AskForSlot)
-
-#: Of a run, to what sums up those of all runs.
+#: Attribute of one run to the attribute that totals it over all runs.
 _SUMMED: Final = tuple(
     (fold(of_run), fold(of_all), of_all)
     for of_run, of_all in (
@@ -61,9 +56,9 @@ _SUMMED: Final = tuple(
 )  # fmt: skip
 #: How often a run is ordered from a machine that does not know it.
 _ORDERS_MAX: Final = 5
-#: Evictions that are about the job only.
+#: Evictions that concern only the job, not the claim.
 _CLAIM_STAYS: Final = (VacateCode.JOB_POLICY, VacateCode.SYSTEM_POLICY, VacateCode.USER_VACATE_JOB)
-#: What a job's ad says of the start of its run.
+#: Attributes that record the start of a run.
 _OF_START: Final = (
     "NumShadowStarts", "JobRunCount", "ShadowBday", "JobCurrentStartDate", "JobStartDate", "InitialWaitDuration",
     "RemoteHost", "CellTask",
@@ -74,7 +69,7 @@ _OF_START: Final = (
 
 
 def match_given(work: Work, claim_table: ClaimTable, event: MatchGiven) -> None:
-    """Ask for the slot, and for all others of a parallel job, in the name of the next job that it is for."""
+    """Request the slot, and all others of a parallel job, for the next job to which the match applies."""
     if event.claim_id in claim_table.claims:
         return
     beside = claim_table.is_local(event.node)
@@ -86,7 +81,7 @@ def match_given(work: Work, claim_table: ClaimTable, event: MatchGiven) -> None:
         work.offer()
         return
     if any(_forbidden(work, claim_table, job.ad, each.slot_ad, event.submitter) for each in event.slots):
-        # Its autocluster was judged by other attributes than the pool's policy asks for now.
+        # Its autocluster was judged by other attributes than those that the pool's policy needs now.
         _decline(work, event)
         back_to_idle(work, job)
         return
@@ -95,6 +90,7 @@ def match_given(work: Work, claim_table: ClaimTable, event: MatchGiven) -> None:
         node=event.node,
         slot=event.slot,
         submitter=event.submitter,
+        autocluster=event.autocluster,
         slot_ad=event.slot_ad,
         offered=event.slot_ad,
         limits=_limits(job.ad, event.slot_ad, work.world),
@@ -110,8 +106,9 @@ def match_given(work: Work, claim_table: ClaimTable, event: MatchGiven) -> None:
     job.claim_id = claim.id
     if not beside:
         claim_table.starts.asked(claim_table.settings.limits, work.now)
-    # Nothing has to be kept of a question: it is forgotten in a crash, and whatever the machine grants is given back
-    # as soon as it names the claim. What is kept is the run. So the machine is asked without waiting for the disk.
+    # A request does not have to be stored: after a crash it is forgotten, and whatever the machine grants is released
+    # as soon as it names the claim. Only the run is stored. The machine is therefore asked without waiting for the
+    # disk.
     gangs.form(work, claim_table, claim, event, job)
     for each in [claim] if claim.gang is None else claim.gang.claims:
         ask_for_slot(work, each, job)
@@ -124,7 +121,7 @@ def _decline(work: Work, event: MatchGiven) -> None:
 
 
 def ask_for_slot(work: Work, claim: HeldClaim, job: Job) -> None:
-    """Ask for a slot in the name of a job; said again, it counts once."""
+    """Request a slot for a job; a repeated request counts once."""
     claim.asked_at = work.now
     claim.askings += 1
     ad = job.ad
@@ -133,13 +130,13 @@ def ask_for_slot(work: Work, claim: HeldClaim, job: Job) -> None:
         ad["CellTask"] = claim.task
         ad["JobLeaseDuration"] = lease_s(ad, is_part=claim.is_part)
         if "Gang" in claim.task:
-            # Each slot of a parallel job is a core.
+            # Each slot of a parallel job is one core.
             ad["RequestCpus"] = int(claim.task.get("Slots", 1))
-    work.order(_ask_for_slot(node=claim.node, slot=claim.slot, claim_id=claim.id, job_ad=ad, reply_to=claim.id))
+    work.order(AskForSlot(node=claim.node, slot=claim.slot, claim_id=claim.id, job_ad=ad, reply_to=claim.id))
 
 
 def claim_answered(work: Work, claim_table: ClaimTable, event: ClaimAnswered) -> None:
-    """The slot is ours, or it is not."""
+    """Handle the answer to a claim request: granted or refused."""
     claim = claim_table.claims.get(event.asked_id)
     if claim is None or claim.stage is not Stage.ASKED:
         granted = event.claim_id or event.asked_id
@@ -174,7 +171,7 @@ def claim_answered(work: Work, claim_table: ClaimTable, event: ClaimAnswered) ->
 
 
 def _granted(work: Work, claim_table: ClaimTable, claim: HeldClaim, event: ClaimAnswered) -> None:
-    """The slot is ours; it may be a part that was cut for the job, with a claim of its own."""
+    """Take over a granted slot; it may be a part that was cut for the job, with a claim of its own."""
     move_claim(claim, ClaimOn.GRANTED)
     if event.claim_id and event.claim_id != claim.id:
         job = None if claim.job is None else work.book.find(claim.job)
@@ -191,7 +188,7 @@ def _granted(work: Work, claim_table: ClaimTable, claim: HeldClaim, event: Claim
 
 
 def _begin_gang(work: Work, claim_table: ClaimTable, gang: Gang) -> None:
-    """All claims of a parallel job are granted: order its run, or give them back if it does not want them any more."""
+    """Start a parallel job all of whose claims are granted, or release them if it no longer wants them."""
     master, job = gang.master, work.book.find(gang.job)
     wanted = job is not None and job.claim_id == master.id and job.status is JobStatus.IDLE
     if job is None or not wanted or not all(_permitted(work, claim_table, job, each) for each in gang.claims):
@@ -206,9 +203,10 @@ def _begin_gang(work: Work, claim_table: ClaimTable, gang: Gang) -> None:
 
 
 def _permitted(work: Work, claim_table: ClaimTable, job: Job, claim: HeldClaim) -> bool:
-    """Whether the pool's policy still lets a job begin on the claim that was asked for in its name.
+    """Whether the pool's policy still lets a job begin on the claim that was requested for it.
 
-    The policy was asked about the slot as it was offered, and is so again: what was cut for the job is smaller.
+    The policy was evaluated for the slot as offered, and is evaluated for that again: the part that was cut for the job
+    is smaller.
     """
     if claim_table.is_outdated(claim):
         return False
@@ -216,7 +214,7 @@ def _permitted(work: Work, claim_table: ClaimTable, job: Job, claim: HeldClaim) 
 
 
 def _detached(work: Work, claim: HeldClaim) -> Job | None:
-    """The job that a claim was for, free of it."""
+    """Detach the job from a claim, and return it."""
     job = None if claim.job is None else work.book.find(claim.job)
     claim.job, claim.run = None, ""
     if job is not None and job.claim_id == claim.id:
@@ -226,12 +224,12 @@ def _detached(work: Work, claim: HeldClaim) -> Job | None:
 
 
 def next_job(work: Work, claim_table: ClaimTable, claim: HeldClaim) -> None:
-    """Use the claim for another job of the same submitter that fits, or give it back."""
+    """Use the claim for another job of the same submitter that fits, or release it."""
     in_pool = not claim_table.is_local(claim.node)
-    # A cell decides about each job anew.
-    exceeds = (in_pool and (claim_table.exceeds or claim_table.cell > 0)) or claim.gang is not None
+    exceeds = (in_pool and claim_table.exceeds) or claim.gang is not None
     if not claim.unwanted and claim.slot_ad is not None and not claim_table.is_outdated(claim) and not exceeds:
-        while (job := _fitting(work, claim_table, claim)) is not None:
+        find = _following if in_pool and claim_table.cell > 0 else _fitting
+        while (job := find(work, claim_table, claim)) is not None:
             work.offer(later=True)
             if start_run(work, claim_table, claim, job):
                 return
@@ -239,9 +237,9 @@ def next_job(work: Work, claim_table: ClaimTable, claim: HeldClaim) -> None:
 
 
 def _fitting(work: Work, claim_table: ClaimTable, claim: HeldClaim) -> Job | None:
-    """The first idle job of the claim's submitter that the slot and the job agree on; it is taken."""
+    """Take the first idle job of the claim's submitter that the slot and the job both accept."""
     assert claim.slot_ad is not None
-    # Autoclusters whose jobs the slot is not for: no machine can tell their jobs apart, so one stands for all.
+    # Autoclusters whose jobs do not fit the slot: no machine can distinguish their jobs, so one stands for all.
     refused: set[int] = set()
     for group in work.book.waiting_for(claim.submitter, local=claim_table.is_local(claim.node)):
         proc = group.first()
@@ -249,7 +247,7 @@ def _fitting(work: Work, claim_table: ClaimTable, claim: HeldClaim) -> Job | Non
             continue
         cluster = work.book.clusters[group.cluster]
         ad = cluster.ad_of(proc)
-        # Only the matchmaker knows what is left of a concurrency limit.
+        # Only the negotiator knows what is left of a concurrency limit.
         counted = _limits(ad, claim.offered or claim.slot_ad, work.world) == claim.limits
         if not counted or not ad.symmetric_match(claim.slot_ad, work.world):
             refused.add(group.autocluster)
@@ -258,6 +256,28 @@ def _fitting(work: Work, claim_table: ClaimTable, claim: HeldClaim) -> Job | Non
             assert taken == proc
             return cluster.job(proc)
     return None
+
+
+def _following(work: Work, claim_table: ClaimTable, claim: HeldClaim) -> Job | None:
+    """Take the next job of the cluster to which a scheduling run of the cell gave the claim.
+
+    Only if the run allowed it, and if nothing has changed since that another run would take into account.
+    """
+    task, slot_ad = claim.task, claim.slot_ad
+    if task is None or slot_ad is None or task.get(FOLLOWS) != work.book.arrivals or claim_table.pauses:
+        return None
+    instance = task.get("Instance")
+    if claim_table.is_of_other_cell(claim.node, task, work.now) or instance in claim_table.errors:
+        return None
+    number = int(str(task.get("Job")).partition(".")[0])
+    job = work.book.take_more(number, int(task.get("Priority", 0)), claim.autocluster)
+    if job is None:
+        return None
+    fits = job.ad.symmetric_match(slot_ad, work.world)
+    if not fits or _forbidden(work, claim_table, job.ad, slot_ad, claim.submitter, claim.offered):
+        back_to_idle(work, job)
+        return None
+    return job
 
 
 def _limits(job: ClassAd, slot: ClassAd, world: World) -> str:
@@ -269,7 +289,7 @@ def _limits(job: ClassAd, slot: ClassAd, world: World) -> str:
 def _forbidden(
     work: Work, claim_table: ClaimTable, job: ClassAd, slot: ClassAd, submitter: str, offered: ClassAd | None = None
 ) -> bool:
-    """Whether the pool's policy keeps a job from a slot; then that is noted for the record."""
+    """Whether the pool's policy keeps a job from a slot; if so, it is noted for the record."""
     name = forbids(job, slot, work.world, offered=offered) if imposes(slot) else ""
     if name:
         number = f"{job.eval('ClusterId')}.{job.eval('ProcId')}"
@@ -280,7 +300,7 @@ def _forbidden(
 
 
 def give_back(work: Work, claim_table: ClaimTable, claim: HeldClaim) -> None:
-    """End a claim from this side."""
+    """End a claim from the queue's side."""
     gangs.release(work, claim_table, claim)
     gangs.left(work, claim_table, claim, "not all slots of the parallel job were granted in time")
 
@@ -289,7 +309,7 @@ def give_back(work: Work, claim_table: ClaimTable, claim: HeldClaim) -> None:
 
 
 def start_run(work: Work, claim_table: ClaimTable, claim: HeldClaim, job: Job) -> bool:
-    """Have an idle job, taken from the idle ones, run on a claim; False if it is held instead."""
+    """Start a job, taken from the idle ones, on a claim; False if it is held instead."""
     number = job.whole("numshadowstarts") + 1
     try:
         ad = _as_described(job, claim.slot_ad or ClassAd(), work.world)
@@ -297,13 +317,13 @@ def start_run(work: Work, claim_table: ClaimTable, claim: HeldClaim, job: Job) -
         hold(work, job, On.HOLD_QUEUE, HoldReason(HoldCode.JOB_POLICY_UNDEFINED, str(problem)), taken=True)
         work.decided(job, Ruling(kind=AuditKind.HOLD, reason=str(problem)))
         return False
-    # Machines run jobs of several queues.
+    # A machine runs jobs of several queues.
     run = f"{job.id}#{number}@{claim_table.settings.name}"
     move_claim(claim, ClaimOn.STARTED)
     job.claim_id, job.run = claim.id, run
     claim.job, claim.run, claim.idle_since = job.id, run, None
     claim.confirmed, claim.asked, claim.heard_at, claim.alive_at = False, claim_table.asks, work.now, work.now
-    claim.orders, claim.still = 1, None
+    claim.orders, claim.still, claim.by_command = 1, None, False
     work.move(job, On.STARTED, taken=True)
     given = {} if claim.slot_ad is None else provisioned(job.ad, claim.slot_ad)
     now = int(work.now)
@@ -317,6 +337,7 @@ def start_run(work: Work, claim_table: ClaimTable, claim: HeldClaim, job: Job) -
         JobCurrentStartDate=now,
         JobCurrentStartExecutingDate=None,
         NumCkptsThisRun=None,
+        TransferQueued=None,
         RemoteHost=claim.slot,
         CurrentHosts=1,
         CellTask=claim.task,
@@ -329,21 +350,23 @@ def start_run(work: Work, claim_table: ClaimTable, claim: HeldClaim, job: Job) -
 
 
 def _as_described(job: Job, slot_ad: ClassAd, world: World) -> ClassAd:
-    """The whole ad of a job that starts. Raises `Unexpandable`."""
+    """The whole ad of a starting job. Raises `Unexpandable`."""
     plan = job.cluster.plan
     mistake = "" if plan is None else plan.mistake(job.id.proc)
     if mistake:
-        raise Unexpandable(f"the job is not what its description says: {mistake}; submit a corrected one instead of it")
+        raise Unexpandable(f"the job does not match its description: {mistake}; submit a corrected job instead")
     ad = expanded(job.ad, slot_ad, world)
     if text := too_large(ad):
-        raise Unexpandable(f"{text}; submit it with less, and have large data transferred as files")
+        raise Unexpandable(f"{text}; submit it with less data, and transfer large data as files")
     return ad
 
 
 def _order_start(work: Work, claim: HeldClaim, job: Job, ad: ClassAd, names: tuple[str, ...]) -> None:
-    """Order the present run; `names`: what the job's ad, as the machine gets it, takes over from the queue's."""
+    """Order the start of the current run; `names`: attributes that the ad for the machine takes over from the queue's
+    ad.
+    """
     cells, own = ad.cells, job.ad.cells
-    # What the job's own ad has is spelled there as it is here.
+    # Spellings in the job's own ad are the same here.
     usual = ad.own_spellings is None and job.ad.own_spellings is None
     for name in names:
         key = key_of(name)
@@ -357,13 +380,14 @@ def _order_start(work: Work, claim: HeldClaim, job: Job, ad: ClassAd, names: tup
         else:
             ad.put(name, cell)
     ad.put("JobStatus", int(JobStatus.RUNNING))
+    drop_earlier_run(ad)
     if "skipifdataflow" in cells:
         work.set(job, DataflowJobSkipped=False)
-    work.order(_start_run(node=claim.node, claim_id=claim.id, run=claim.run, job_ad=ad))
+    work.order(StartRun(node=claim.node, claim_id=claim.id, run=claim.run, job_ad=ad))
 
 
 def start_again(work: Work, claim_table: ClaimTable, claim: HeldClaim) -> bool:
-    """Repeat the order for a run that the machine does not know: the order was lost, and the claim is still good.
+    """Repeat the order for a run that the machine does not know: the order was lost, and the claim is still valid.
 
     False if there is nothing to repeat: the run has begun, or was ordered `_ORDERS_MAX` times.
     """
@@ -382,7 +406,7 @@ def start_again(work: Work, claim_table: ClaimTable, claim: HeldClaim) -> bool:
 
 
 def leaves_gracefully(claim_table: ClaimTable, job: Job) -> bool:
-    """Whether a job that is removed gets time for its own end."""
+    """Whether a removed job gets time to end by itself."""
     if is_local(job.ad):
         return True
     wanted = job.ad.cell("wantgracefulremoval")
@@ -390,7 +414,9 @@ def leaves_gracefully(claim_table: ClaimTable, job: Job) -> bool:
 
 
 def end_again(work: Work, claim_table: ClaimTable, claim: HeldClaim) -> None:
-    """A job that was held or removed, or has lost a slot, still runs: the order to end it may have been lost."""
+    """Repeat the order to end a job that was held or removed, or has lost a slot, but still runs: the order may have
+    been lost.
+    """
     job = None if claim.job is None else work.book.find(claim.job)
     if job is None or not claim.run or job.run != claim.run:
         return
@@ -409,7 +435,7 @@ def end_again(work: Work, claim_table: ClaimTable, claim: HeldClaim) -> None:
 
 
 def run_refused(work: Work, claim_table: ClaimTable, event: RunRefused) -> None:
-    """The machine does not want the job after all: the claim is of no use."""
+    """Handle a machine's refusal to run the job: the claim is useless."""
     job, claim = present(work, event.run, event.claim_id), claim_table.claims.get(event.claim_id)
     if job is not None:
         _run_over(work, job)
@@ -423,7 +449,7 @@ def run_refused(work: Work, claim_table: ClaimTable, event: RunRefused) -> None:
 
 
 def run_skipped(work: Work, claim_table: ClaimTable, event: RunSkipped) -> None:
-    """A job need not run: it ends as if it had ended well, and the claim is good for another."""
+    """Complete a job whose run is unnecessary: it ends as if successful, and the claim is free for another."""
     job, claim = present(work, event.run, event.claim_id), claim_table.claims.get(event.claim_id)
     if job is not None:
         _run_over(work, job)
@@ -442,19 +468,19 @@ def run_skipped(work: Work, claim_table: ClaimTable, event: RunSkipped) -> None:
 
 
 def _reject(work: Work, job: Job, why: str) -> None:
-    """Note that a machine does not run the job that it was matched with."""
+    """Note that a machine does not run the job with which it was matched."""
     work.set(job, LastRejMatchTime=int(work.now), LastRejMatchReason=why)
 
 
 def _run_over(work: Work, job: Job) -> None:
-    """A job has lost its claim. The caller decides about one that was not to leave its machine."""
+    """Take the claim from a job. The caller decides about a job that did not have to leave its machine."""
     if job.run and job.status in LEAVING:
         work.move(job, On.RUN_OVER)
     job.claim_id = job.run = ""
 
 
 def _settle(work: Work, job: Job) -> None:
-    """What becomes of a job whose run is over without having begun."""
+    """Decide about a job whose run is over without having begun."""
     match job.status:
         case JobStatus.REMOVED:
             leave_removed(work, job)
@@ -465,7 +491,7 @@ def _settle(work: Work, job: Job) -> None:
 
 
 def run_began(work: Work, claim_table: ClaimTable, event: RunBegan) -> None:
-    """The job's program runs."""
+    """Note that the job's program runs."""
     job = present(work, event.run, event.claim_id)
     if job is None:
         return
@@ -474,13 +500,13 @@ def run_began(work: Work, claim_table: ClaimTable, event: RunBegan) -> None:
 
 
 def _began(work: Work, claim_table: ClaimTable, job: Job, at: float, slot: str) -> None:
-    """The program of the present run runs, or has run. Heard twice, it counts once."""
+    """Note that the program of the current run runs, or has run. Has no effect when repeated."""
     if job.ad.cell("jobcurrentstartexecutingdate") is not MISSING:
         return
     claim_table.pauses.began(job.id.cluster)
     work.begun.append(job)
     work.set(job, NumJobStarts=job.whole("numjobstarts") + 1, JobCurrentStartExecutingDate=int(at))
-    # What the user's log is told is made only where there is one.
+    # The event is built only if there is a log.
     work.log(
         job,
         lambda ad: log.Execute(
@@ -490,7 +516,7 @@ def _began(work: Work, claim_table: ClaimTable, job: Job, at: float, slot: str) 
 
 
 def _told_of_machine(claim_table: ClaimTable, job: Job) -> tuple[tuple[str, str], ...]:
-    """ulog_execute_attrs: what the user wants told of the machine."""
+    """ulog_execute_attrs: the machine's attributes that the user wants in the log."""
     wanted, claim = job.text("userlogexecuteeventattrs"), claim_table.claims.get(job.claim_id)
     if not wanted or claim is None or claim.slot_ad is None:
         return ()
@@ -499,8 +525,8 @@ def _told_of_machine(claim_table: ClaimTable, job: Job) -> tuple[tuple[str, str]
 
 
 def run_ended(work: Work, claim_table: ClaimTable, event: RunEnded) -> None:
-    """The machine reports the end of a run. Said twice, it counts once."""
-    work.order(_taken(node=event.node, runs=(event.run,)))
+    """Handle the end of a run, as reported by the machine. Has no effect when repeated."""
+    work.order(Taken(node=event.node, runs=(event.run,)))
     claim = claim_table.claims.get(event.claim_id)
     job = present(work, event.run, event.claim_id)
     if job is not None:
@@ -536,10 +562,11 @@ def _job_ended(work: Work, claim_table: ClaimTable, job: Job, event: RunEnded) -
         _not_again(work, job, event.text)
     else:
         _outcome(work, claim_table, job, event)
+    work.end_epoch(job)
 
 
 def _evicted(event: RunEnded) -> Callable[[ClassAd], log.JobEvicted]:
-    """What the user's log is told, made only where there is one."""
+    """The event for the user's log, built only if there is one."""
     return lambda ad: log.JobEvicted.of(ad, reason=event.text, code=event.code, subcode=event.subcode)
 
 
@@ -549,15 +576,16 @@ def _claim_free(work: Work, claim_table: ClaimTable, claim: HeldClaim, event: Ru
     if _goes_on(event):
         next_job(work, claim_table, claim)
     else:
-        # The machine got rid of the job, or of the claim: it says itself when that is over, or else waits for it back.
+        # The machine evicted the job, or ended the claim: it reports the end of the claim itself, or else waits for its
+        # release.
         give_back(work, claim_table, claim)
 
 
 def _goes_on(event: RunEnded) -> bool:
-    """Whether the claim is good for another job: the machine does not end it, and nothing was wrong there.
+    """Whether the claim is free for another job: the machine does not end it, and had no problem.
 
-    A job that the queue had vacated leaves its claim to the queue. After STARTER_EVICT the claim is given back: the
-    same job would begin on it and be evicted again and again, while others wait.
+    After a vacate that the queue ordered, the queue keeps the claim. After STARTER_EVICT the claim is released: the
+    same job would start on it and be evicted again and again, while others wait.
     """
     if event.closing:
         return False
@@ -571,7 +599,7 @@ def _end_bookkeeping(work: Work, job: Job, event: RunEnded) -> None:
     for of_run, of_all, name in _SUMMED:
         sums[name] = _number(job.ad.cell(of_all)) + _number(event.attributes.cell(of_run))
     if event.ending == "exit" or event.output == "kept" or event.checkpoints:
-        # What it did is not lost.
+        # Its work is not lost.
         sums["CommittedTime"] = job.whole("committedtime") + wall_s
         sums["CommittedSlotTime"] = _number(job.ad.cell("committedslottime")) + slot_s
     work.set(
@@ -601,10 +629,10 @@ def _outcome(work: Work, claim_table: ClaimTable, job: Job, event: RunEnded) -> 
             at_exit(work, claim_table.system_policy, job, event)
         case "hold" if (more := raised_request(job.ad, event.code, event.subcode, work.world)) is not None:
             work.set(job, **{more.attribute: more.amount})
-            text = f"{event.text}; next with {more.attribute} = {more.amount} {more.unit}"
+            text = f"{event.text}; the next run uses {more.attribute} = {more.amount} {more.unit}"
             requeue(work, job, code=event.code, subcode=event.subcode, text=text)
         case "hold" if event.code == HoldCode.MISSED_DEFERRED_EXECUTION_TIME and has_crontab(job.ad):
-            # It runs at its next time.
+            # It runs at its next start time.
             requeue(work, job, code=VacateCode.JOB_NOT_STARTED, text=event.text)
         case "hold":
             work.log(job, _evicted(event))
@@ -617,24 +645,25 @@ def _outcome(work: Work, claim_table: ClaimTable, job: Job, event: RunEnded) -> 
         case _:
             if not event.started:
                 claim_table.pauses.missed(job.id, work.now)
+            note_clean_up(work, job, event.code, event.subcode)
             requeue(work, job, code=event.code or VacateCode.STARTER_ERROR, subcode=event.subcode, text=event.text)
 
 
 def _not_again(work: Work, job: Job, text: str) -> None:
-    """A job that was lost, and is not to be run a second time, is over."""
-    reason = f"the run was lost ({text}), and the job is not run again (qsub -r, or `rerun` of its queue)"
+    """Complete a job that was lost and must not be run a second time."""
+    reason = f"the run was lost ({text}), and the job may not be rerun (qsub -r, or `rerun` of its queue)"
     remove(work, job, On.REMOVE_POLICY, reason)
     work.decided(job, Ruling(kind=AuditKind.REMOVAL, reason=reason))
     leave_removed(work, job)
 
 
 def claim_lost(work: Work, claim_table: ClaimTable, event: ClaimLost) -> None:
-    """A claim is over, and with it the run of which no end has been reported."""
+    """Handle the end of a claim, and of the run on it if its end has not been reported."""
     claim = claim_table.claims.get(event.claim_id)
     if claim is None:
         return
     if event.reported and event.reported == claim.run:
-        # How the run ended is on its way.
+        # The report of how the run ended is still expected.
         claim.unwanted = True
         return
     was_granted = claim.stage is not Stage.ASKED
@@ -658,7 +687,7 @@ def claim_lost(work: Work, claim_table: ClaimTable, event: ClaimLost) -> None:
         back_to_idle(work, job)
         return
     if not began:
-        # A slot that takes a claim and drops it at once would be asked again at once, for ever.
+        # Otherwise, a slot that accepts a claim and drops it at once would be requested again at once, forever.
         claim_table.pauses.missed(job.id, work.now)
         _reject(work, job, f"{claim.slot} ended the claim: {event.reason}")
     work.set(job, CurrentHosts=0, LastRemoteHost=claim.slot, RemoteHost=None, ShadowBday=None)
@@ -669,3 +698,5 @@ def claim_lost(work: Work, claim_table: ClaimTable, event: ClaimLost) -> None:
     else:
         lost = claim.slot if code == VacateCode.RECONNECT_FAILED else ""
         requeue(work, job, code=code, text=event.reason, lost=lost)
+    if began:
+        work.end_epoch(job)

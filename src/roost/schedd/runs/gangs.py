@@ -1,21 +1,18 @@
 """The claims of a parallel job: it begins once it has all of them, and ends when one of them is over.
 
-1. The matchmaker gives a job several slots at once. All are asked for in its name (`form`).
+1. The negotiator assigns several slots to a job at once. All are requested for it (`form`).
 2. When the last machine has granted its slot, the run is ordered on the claim of the master. The other claims are
-   kept with it, so that a queue that starts again finds all of them (`restore`). They have no run of their own.
-3. Claims are given back together: when one is refused or withdrawn before the run, and when the run is over (`left`).
-4. If another claim than the master's ends during the run, the machine of the master is told to evict the job, until it
-   reports the end. The job waits again, or leaves, as after any other eviction.
+   stored with it, so that a restarted queue finds all of them (`restore`). They have no run of their own.
+3. Claims are released together: when one is refused or withdrawn before the run, and when the run is over (`left`).
+4. If another claim than the master's ends during the run, the machine of the master is ordered to evict the job until
+   it reports the end. The job is requeued, or leaves, as after any other eviction.
 
-A claim that is granted and waits for others is given back as any claim without a job (`periodic`): so a machine that
-does not answer keeps the others for some seconds only.
+A granted claim that waits for others is released like any claim without a job (`periodic`), so a machine that does not
+answer blocks the others only for a few seconds.
 """
 
 from __future__ import annotations
 
-from typing import Final
-
-from roost.base.changed import maker
 from roost.classad import ClassAd
 from roost.model.codes import VacateCode
 from roost.schedd.cell.rerun import lease_s
@@ -28,12 +25,9 @@ from roost.schedd.jobs.book import Job
 from roost.schedd.status import JobStatus
 from roost.schedd.work import Work
 
-#: Records of which a step makes many, made faster.
-_give_back: Final = maker(GiveBack)
-
 
 def form(work: Work, claim_table: ClaimTable, master: HeldClaim, event: MatchGiven, job: Job) -> None:
-    """Make a gang of the claim of the master and of those of the other parts of a match, if there are any."""
+    """Form a gang from the claim of the master and those of the other parts of a match, if there are any."""
     if not event.parts:
         return
     gang = Gang(job=job.id, master=master, claims=[master])
@@ -60,19 +54,19 @@ def form(work: Work, claim_table: ClaimTable, master: HeldClaim, event: MatchGiv
 
 
 def begun(work: Work, gang: Gang, job: Job) -> None:
-    """The run has been ordered on the claim of the master: the others serve it."""
+    """Note that the run was ordered on the claim of the master: the others serve it."""
     for claim in gang.claims:
         if claim is not gang.master:
             move_claim(claim, ClaimOn.STARTED)
             claim.idle_since, claim.heard_at, claim.alive_at = None, work.now, work.now
-            # It has no run that the machine could report on.
+            # It has no run that the machine could report.
             claim.confirmed = True
             claim.keep_within(lease_s(job.ad, is_part=True))
             work.keep(claim)
 
 
 def release(work: Work, claim_table: ClaimTable, claim: HeldClaim) -> None:
-    """End a claim from this side, in whatever stage it is."""
+    """End a claim from the queue's side, whatever its stage."""
     claim_table.claims.pop(claim.id, None)
     if claim.stage is Stage.ASKED:
         move_claim(claim, ClaimOn.LOST)
@@ -80,11 +74,13 @@ def release(work: Work, claim_table: ClaimTable, claim: HeldClaim) -> None:
     else:
         move_claim(claim, ClaimOn.GIVEN_BACK)
         work.leave_slot(claim)
-    work.order(_give_back(node=claim.node, claim_id=claim.id))
+    work.order(GiveBack(node=claim.node, claim_id=claim.id))
 
 
 def left(work: Work, claim_table: ClaimTable, claim: HeldClaim, why: str) -> None:
-    """A claim is over: of a gang, either the run ends, or all other claims are given back and the job waits again."""
+    """Handle the end of a claim: if it belongs to a gang, either the run ends, or all other claims are released and the
+    job is idle again.
+    """
     gang = claim.gang
     if gang is None:
         return
@@ -107,19 +103,19 @@ def left(work: Work, claim_table: ClaimTable, claim: HeldClaim, why: str) -> Non
 
 
 def end_broken(work: Work, gang: Gang) -> None:
-    """Have the run of a gang that has lost a claim ended."""
+    """End the run of a gang that has lost a claim."""
     work.order(
         EndRun.of(
             gang.master,
             "evict",
             VacateCode.RECONNECT_FAILED,
-            f"a slot of the parallel job is lost: {gang.broken}",
+            f"a slot of the parallel job was lost: {gang.broken}",
         )
     )
 
 
 def back_to_idle(work: Work, job: Job) -> None:
-    """A job that was taken for a claim waits again."""
+    """Make a job idle again that was taken for a claim."""
     if job.status is JobStatus.IDLE:
         work.book.put_idle(job.cluster, job.id.proc)
         work.touch(job)
@@ -127,7 +123,7 @@ def back_to_idle(work: Work, job: Job) -> None:
 
 
 def restore(work: Work, claim_table: ClaimTable, kept: list[HeldClaim]) -> None:
-    """Form the gangs anew from claims that were kept: those with runs are in force, `kept` are without one.
+    """Form the gangs again from stored claims: those with runs are in force, `kept` are without one.
 
     A claim whose job is not running is no longer wanted. A gang that lacks a claim has lost it.
     """
@@ -148,7 +144,7 @@ def restore(work: Work, claim_table: ClaimTable, kept: list[HeldClaim]) -> None:
     for claim in claim_table.claims.values():
         gang = claim.gang
         if gang is not None and gang.master is claim and len(gang.claims) < _parts(work, gang):
-            gang.broken = "the queue that started again has no claim on it"
+            gang.broken = "the restarted queue has no claim on it"
 
 
 def _parts(work: Work, gang: Gang) -> int:

@@ -1,8 +1,8 @@
-"""Jobs that start now or not at all (`qsub -now y`): the first run that cannot start them removes them.
+"""Jobs that start now or not at all (`qsub -now y`): the first scheduling run that cannot start them removes them.
 
-The cell's run starts all tasks of such a job or none. What it does not start it refuses, and so the job leaves the
-queue as one that was removed. A job that a machine is about to start after another one has its slot, and waits for
-that. Once it has started, it is a job like others: it may be run again.
+The cell's run starts all tasks of such a job or none. If it does not start the job, it refuses it, and the job leaves
+the queue as a removed one. A job that will follow another one on a machine has its slot, and waits for it. Once it has
+started, it is a job like any other and may be rerun.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from roost.schedd.work import Work
 
 
 def remove_refused(work: Work, claim_table: ClaimTable, autocluster: int, text: str) -> None:
-    """The matchmaker has refused the jobs of an autocluster: those that wait for nothing leave."""
+    """Handle a refusal of the jobs of an autocluster: immediate jobs among them leave the queue."""
     book = work.book
     if autocluster not in book.autoclusters or text == NEXT_ON_MACHINE:
         return
@@ -32,7 +32,7 @@ def remove_refused(work: Work, claim_table: ClaimTable, autocluster: int, text: 
 
 
 def _never_started(cluster: Cluster) -> bool:
-    """Whether a task waits that has not been started before."""
+    """Whether a task is idle and has never been started."""
     return any(
         cluster.status(proc) is JobStatus.IDLE and not cluster.job(proc).whole("numshadowstarts")
         for proc in cluster.procs()

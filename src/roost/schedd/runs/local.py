@@ -1,7 +1,7 @@
-"""Jobs that run beside the queue, on its own machine: those of the scheduler and local universes.
+"""Local jobs, those of the scheduler and local universes, which run on the queue's machine.
 
-They are never offered to a matchmaker. To the queue, what runs them is a machine like any other, with a name of its
-own, so that claims, runs and ends are the same; only the source of their slots differs, and how many may run.
+They are never offered to a negotiator. The queue treats the node that runs them like any other machine, with its own
+name, so that claims, runs and ends are the same; only the source of their slots differs, and how many may run.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ LOCAL: Final = 12
 #: Values of JobUniverse.
 UNIVERSES: Final = (SCHEDULER, LOCAL)
 
-#: Before the name of the queue's host.
+#: Prefix of the local node's name, before the name of the queue's host.
 PREFIX: Final = "local."
-#: The configuration of the machine beside a queue.
+#: The configuration of the local node.
 MACHINE_CONFIG: Final = """\
-# The machine beside the queue, which runs jobs of the scheduler and local universes. It is written by the queue.
+# The machine on the queue's machine, which runs jobs of the scheduler and local universes. It is written by the queue.
 NUM_CPUS = 100000
 MEMORY = 1000000000
 NUM_SLOTS_TYPE_1 = 1
@@ -55,7 +55,7 @@ class LocalPolicy:
     start_local: Expr = _START_LOCAL
 
     def allows(self, job_ad: ClassAd, running: dict[int, int]) -> bool:
-        """Whether one more job may begin; `running` has the numbers of those that run, by universe."""
+        """Whether one more job may begin; `running` has the number of running jobs by universe."""
         queue = ClassAd(
             {"TotalSchedulerJobsRunning": running.get(SCHEDULER, 0), "TotalLocalJobsRunning": running.get(LOCAL, 0)}
         )
@@ -65,12 +65,12 @@ class LocalPolicy:
 
 
 def is_local(ad: ClassAd) -> bool:
-    """Whether a job runs beside the queue."""
+    """Whether a job runs on the queue's machine."""
     return ad.cell("jobuniverse") in UNIVERSES
 
 
 def running_of(clusters: Iterable[tuple[ClassAd, bytearray]]) -> dict[int, int]:
-    """Universe to the number of its jobs that run, from clusters' ads and statuses."""
+    """Universe to the number of its running jobs, from clusters' ads and statuses."""
     found = dict.fromkeys(UNIVERSES, 0)
     for ad, statuses in clusters:
         universe = ad.cell("jobuniverse")
@@ -81,12 +81,12 @@ def running_of(clusters: Iterable[tuple[ClassAd, bytearray]]) -> dict[int, int]:
 
 
 def local_name(schedd: str) -> str:
-    """The name of the machine beside a queue."""
+    """The name of a queue's local node."""
     return PREFIX + schedd.rpartition("@")[2]
 
 
 def next_beside(offered: Mapping[str, Sequence[IdleGroup]], book: Book, policy: LocalPolicy) -> tuple[str, int] | None:
-    """Submitter and autocluster of the next job that may begin beside the queue; None if none may."""
+    """Submitter and autocluster of the next job that may begin on the local node; None if there is none."""
     if not offered:
         return None
     running = running_of((cluster.ad, cluster.statuses) for cluster in book.clusters.values())

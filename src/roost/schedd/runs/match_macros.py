@@ -1,9 +1,9 @@
-"""``$$(…)`` in a job's ad: what the machine says takes its place when the job starts.
+"""``$$(…)`` in a job's ad: replaced by the machine's attributes when the job starts.
 
-``$$(Name)`` is the machine's attribute, ``$$(Name:default)`` has a text for when it is missing, ``$$([expression])`` is
-the value of an expression that sees the job as MY and the machine as TARGET, ``$$(DOLLARDOLLAR)`` is ``$$``. In the
-arguments and the environment ``$$(CondorScratchDir)`` stays: only the machine knows what it means. Texts within
-expressions are looked at too; what stands in their place is parsed with them.
+``$$(Name)`` is the machine's attribute, ``$$(Name:default)`` has a default for when it is missing, ``$$([expression])``
+is the value of an expression that sees the job as MY and the machine as TARGET, ``$$(DOLLARDOLLAR)`` is ``$$``. In the
+arguments and the environment ``$$(CondorScratchDir)`` stays: only the machine knows what it means. References inside
+expressions are replaced too; the expression is parsed afterwards.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from roost.classad.world import WORLD, World
 from roost.model.cell_requests import SCRIPT
 
 _OPENING: Final = "$$("
-#: Attributes in which the machine itself puts the name of the scratch directory.
+#: Attributes in which the machine itself inserts the name of the scratch directory.
 _AT_MACHINE: Final = frozenset(("arguments", "args", "environment", "env"))
 _SCRATCH: Final = "condorscratchdir"
-#: Attributes that are looked at while jobs are matched, when there is no machine yet; and the text of a script.
+#: Attributes that are read during matching, when no machine is known yet; and the text of a script.
 _NEVER: Final = frozenset(("requirements", "rank", fold(SCRIPT)))
-#: How deep defaults may stand in defaults.
+#: Maximum nesting depth of defaults.
 _DEPTH_MAX: Final = 20
 
 
 class Unexpandable(Exception):
-    """The machine does not say what the job needs; the text is for the user."""
+    """The machine lacks a value that the job needs; the text is for the user."""
 
 
 def expanded(job_ad: ClassAd, slot_ad: ClassAd, world: World = WORLD) -> ClassAd:
-    """The job's whole ad, free of what it was chained to, with every ``$$(…)`` replaced. Raises `Unexpandable`."""
+    """The job's whole ad, merged with its parents, with every ``$$(…)`` replaced. Raises `Unexpandable`."""
     ad = job_ad.unchained()
     cells = ad.cells
     for key, cell in cells.items():
@@ -68,7 +68,7 @@ class _Text:
         while (begin := text.find(_OPENING, at)) >= 0:
             end = _closing(text, begin + 2)
             if end < 0 or depth > _DEPTH_MAX:
-                raise Unexpandable(f"{self.name} has a $$( that is not closed: {text[begin : begin + 60]}")
+                raise Unexpandable(f"{self.name} has an unterminated $$(: {text[begin : begin + 60]}")
             parts.append(text[at:begin])
             parts.append(self._value(text[begin + len(_OPENING) : end], depth))
             at = end + 1
@@ -89,8 +89,8 @@ class _Text:
             if colon:
                 return self.replaced(default, depth + 1)
             raise Unexpandable(
-                f"{self.name} needs $$({name}), and the machine has no attribute {name}: "
-                f"give a default, as in $$({name}:none), or require {name} =!= undefined"
+                f"{self.name} refers to $$({name}), but the machine has no attribute {name}; give a default, "
+                f"as in $$({name}:none), or require {name} =!= undefined"
             )
         return _plain(value)
 
@@ -98,10 +98,10 @@ class _Text:
         try:
             value = evaluate(parse_expression(text), self.job_ad, self.slot_ad, self.world)
         except ParseError as problem:
-            message = f"{self.name} has $$([{text}]), which is not an expression: {problem.message}"
+            message = f"{self.name} contains $$([{text}]), which is not a valid expression: {problem.message}"
             raise Unexpandable(message) from problem
         if value is UNDEFINED or value is ERROR:
-            raise Unexpandable(f"{self.name} needs $$([{text}]), which is {unparse_value(value)} on this machine")
+            raise Unexpandable(f"{self.name} refers to $$([{text}]), which is {unparse_value(value)} on this machine")
         return _plain(value)
 
 
@@ -110,7 +110,7 @@ def _plain(value: Value) -> str:
 
 
 def _closing(text: str, opening: int) -> int:
-    """Offset of the parenthesis that closes the one at `opening`; -1 if none does."""
+    """Offset of the parenthesis that closes the one at `opening`; -1 if there is none."""
     depth = 0
     for at in range(opening, len(text)):
         if text[at] == "(":

@@ -1,8 +1,8 @@
-"""Jobs that are done without being run (noop_job): each ends as its ad says, as soon as it waits.
+"""Jobs that complete without a run (noop_job): each ends as its ad says, as soon as it is idle.
 
-`IsNoopJob` is asked when the job is submitted and, where it waits again later, at once. The jobs of a large cluster are
-asked in parts, and are offered to no machine before all of them were. A job that is done so needs no slot and begins
-nothing: the user's log hears of the end, and the job's policy judges it as it does any end.
+`IsNoopJob` is evaluated when the job is submitted and, if it becomes idle again later, at once. The jobs of a large
+cluster are evaluated in batches, and are not offered to any machine until all are done. Such a job needs no slot and
+starts nothing: its end is logged, and the job's policy is evaluated as at any other end.
 """
 
 from __future__ import annotations
@@ -19,36 +19,36 @@ from roost.schedd.runs.outcome import at_exit
 from roost.schedd.work import Work
 
 _IS_NOOP = "isnoopjob"
-#: Jobs looked at in one step of the queue, and evaluation steps of their expressions, some 50 ms.
+#: Jobs evaluated in one step of the queue, and evaluation steps of their expressions, some 50 ms.
 JOBS_A_STEP: Final = 200
 STEPS_A_STEP: Final = 100_000
 
 
 def has_noops(cluster: Cluster) -> bool:
-    """Whether jobs of a cluster may be done without being run."""
+    """Whether jobs of a cluster may complete without a run."""
     varying = frozenset() if cluster.plan is None else cluster.plan.varying
     return _IS_NOOP in varying or cluster.ad.cell(_IS_NOOP) is not MISSING
 
 
 def expect_noops(book: Book, cluster: Cluster) -> None:
-    """Offer no job of a cluster that has noops before it is looked at."""
+    """Withhold the jobs of a cluster that has noops until they are evaluated."""
     book.noops.add(cluster.number)
     book.untried[cluster.number] = 0
 
 
 def finish_woken(work: Work, claim_table: ClaimTable) -> None:
-    """End those jobs that have become idle, and are to be done without being run."""
+    """Complete jobs that have become idle and need no run."""
     woken, work.book.woken = work.book.woken, {}
     with Allowance(UNLIMITED, EXPRESSION_STEPS):
         for job in woken:
             cluster = work.book.clusters.get(job.cluster)
-            # Those of a cluster that is looked at anyway have their work.
+            # Those of a cluster that is being evaluated anyway will be reached.
             if cluster is not None and work.book.untried.get(job.cluster, cluster.count) > job.proc:
                 _finish(work, claim_table, cluster, job.proc)
 
 
 def finish_noops(work: Work, claim_table: ClaimTable) -> None:
-    """Look at some more jobs of clusters that are new, and end those that are to be done without being run."""
+    """Evaluate some more jobs of new clusters, and complete those that need no run."""
     number, first = next(iter(work.book.untried.items()))
     # Clusters take turns.
     del work.book.untried[number]

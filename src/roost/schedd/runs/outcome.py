@@ -1,6 +1,7 @@
-"""What becomes of a job: it leaves, is held, is released, or waits again. Each is done here and nowhere else.
+"""What happens to a job after a run or a decision: it leaves, is held, is released, or is requeued. All of this is done
+here only.
 
-The attributes that each sets are those that users of HTCondor know; so are the events that the user's log is told.
+Each sets the attributes that HTCondor sets, and logs the same events.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ _KINDS: Final = {
 }
 
 _HOLD_CODES: Final = frozenset(map(int, HoldCode))
-#: On a removed job that stays in the queue, folded: its end is in the log.
+#: Folded name of a mark on a removed job that stays in the queue: its end has been logged.
 _TOLD: Final = "removaltold"
 _HELD: Final = fold(HELD)
 
@@ -43,7 +44,7 @@ class HoldReason(NamedTuple):
 
 
 def hold(work: Work, job: Job, on: On, reason: HoldReason, *, tell: bool = True, taken: bool = False) -> None:
-    """Put a job on hold. `on`: what holds it; `tell`: the user's log, too; not while it has still to leave its machine.
+    """Put a job on hold. `on`: the trigger; `tell`: also log it, but not while the job has yet to leave its machine.
 
     `taken`: it was idle, and has been taken from the idle jobs.
     """
@@ -75,7 +76,7 @@ def _counted(job: Job, code: int) -> ClassAd:
 
 
 def release(work: Work, job: Job, on: On, text: str) -> None:
-    """Let a held job wait again."""
+    """Release a held job."""
     row = row_of(job, on)
     work.set(
         job,
@@ -102,10 +103,10 @@ def remove(work: Work, job: Job, on: On, text: str) -> None:
 
 
 def leave_removed(work: Work, job: Job, *, stays: bool = True) -> None:
-    """A removed job that has left its machine has its end, and leaves the queue, unless it is to stay.
+    """Finish a removed job that has left its machine: it leaves the queue, unless it must stay.
 
-    One that `stays` leaves when its LeaveJobInQueue is no longer true; it is marked so that its end is reported once.
-    So does one that takes others with it, until they have been found.
+    A job that `stays` leaves when its LeaveJobInQueue is no longer true; it is marked so that its end is reported once.
+    So is a job that takes others with it, until they have been found.
     """
     if stays and job.id in work.book.following:
         work.touch(job)
@@ -121,13 +122,13 @@ def leave_removed(work: Work, job: Job, *, stays: bool = True) -> None:
 
 
 def leave_at_last(work: Work, job: Job) -> None:
-    """A job that is done or removed, and stayed, leaves after all: it has had its end."""
+    """Let a completed or removed job that stayed leave the queue; its end was already reported."""
     work.order(ForgetFiles(job=job.id))
     work.leave(job)
 
 
 def leave_completed(work: Work, job: Job) -> None:
-    """A job that is done leaves the queue, unless it is to stay."""
+    """Let a completed job leave the queue, unless it must stay."""
     if job.ad.eval("LeaveJobInQueue", None, work.world) is True:
         work.touch(job)
         return
@@ -135,7 +136,7 @@ def leave_completed(work: Work, job: Job) -> None:
 
 
 def requeue(work: Work, job: Job, *, code: int, text: str, subcode: int = 0, lost: str = "") -> None:
-    """A job that left its slot without ending waits again; `lost`: the slot that could no longer be reached."""
+    """Make a job idle again that left its slot without ending; `lost`: the slot that could no longer be reached."""
     row = row_of(job, On.EVICTED)
     work.set(
         job,
@@ -155,7 +156,7 @@ def requeue(work: Work, job: Job, *, code: int, text: str, subcode: int = 0, los
 
 
 def at_exit(work: Work, policy: SystemPolicy, job: Job, event: RunEnded) -> None:
-    """The job's program has come to its own end: the job's policy says what that means."""
+    """Handle the end of the job's program by itself, according to the job's policy."""
     work.set(
         job,
         NumJobCompletions=job.whole("numjobcompletions") + 1,
@@ -170,7 +171,7 @@ def at_exit(work: Work, policy: SystemPolicy, job: Job, event: RunEnded) -> None
 
 
 def carry_out(work: Work, job: Job, verdict: Verdict, *, at_exit: bool = False) -> None:
-    """Do what the policy of a job that is on no machine says."""
+    """Carry out the policy's verdict on a job that is on no machine."""
     note_verdict(work, job, verdict)
     match verdict.outcome:
         case Outcome.STAY:
@@ -198,7 +199,7 @@ def note_verdict(work: Work, job: Job, verdict: Verdict) -> None:
 
 
 def _again(work: Work, job: Job) -> None:
-    """The program ended, and is to run again."""
+    """Requeue a job whose program ended and must run again."""
     row = row_of(job, On.AGAIN)
     work.set(job, LastVacateTime=int(work.now))
     work.log(
@@ -206,7 +207,7 @@ def _again(work: Work, job: Job) -> None:
         lambda ad: log.JobEvicted.of(
             ad,
             requeued=True,
-            reason="the job's policy wants it to run again",
+            reason="the job's policy requires it to run again",
             code=int(VacateCode.JOB_SHOULD_REQUEUE),
         ),
     )
@@ -216,9 +217,9 @@ def _again(work: Work, job: Job) -> None:
 
 
 def _stay_on_hold(work: Work, job: Job) -> None:
-    """A job that has come back from its machine is on hold if `qhold` said so while it ran."""
+    """Put a job on hold that has left its machine, if it was held by `qhold` while it ran."""
     if job.text(_HELD):
-        hold(work, job, On.HOLD_COMMAND, HoldReason(HoldCode.USER_REQUEST, "qhold, while the job ran"))
+        hold(work, job, On.HOLD_COMMAND, HoldReason(HoldCode.USER_REQUEST, "qhold while the job was running"))
 
 
 def _done(work: Work, job: Job) -> None:

@@ -1,7 +1,7 @@
-"""What a job was given of its slot: XProvisioned and AssignedX of its ad, for each resource of the machine.
+"""What a job was provisioned with in its slot: XProvisioned and AssignedX of its ad, for each resource of the machine.
 
-They are set as a run begins, and stay behind it: the event log's table, the history and the job's own policy show how
-much there was beside how much was asked for and used.
+They are set as a run begins, and remain after it: the event log's table, the history and the job's own policy show how
+much was provisioned besides how much was requested and used.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from roost.classad import ClassAd, Expr
 from roost.classad.ad import MISSING
 from roost.classad.values import fold
 
-#: Of a slot that does not say which resources it has.
+#: The resources of a slot that does not name them.
 _USUAL: Final = "Cpus, Memory, Disk"
-#: Shared by all jobs of the machine, and given to none.
+#: Shared by all jobs of the machine, and assigned to none.
 _SHARED: Final = frozenset(("swap", "virtualmemory"))
 _PROVISIONED: Final = "Provisioned"
 _PROVISIONED_KEY: Final = _PROVISIONED.lower()
 
 
 def provisioned(job_ad: ClassAd, slot_ad: ClassAd) -> dict[str, int | float | str | None]:
-    """Attributes of a job that is to run on a slot; None takes away what is left of another slot."""
+    """Attributes of a job that will run on a slot; None removes one that is left from another slot."""
     found: dict[str, int | float | str | None] = dict.fromkeys(_of_before(job_ad))
     said = slot_ad.get("MachineResources")
     for name, key, provided, assigned, assigned_key in _resources(said if isinstance(said, str) else _USUAL):
@@ -39,7 +39,9 @@ def provisioned(job_ad: ClassAd, slot_ad: ClassAd) -> dict[str, int | float | st
 
 @lru_cache(maxsize=1024)
 def _resources(said: str) -> tuple[tuple[str, str, str, str, str], ...]:
-    """Resources: name, folded name, name of what a job is given, and that of its devices, the last one folded, too."""
+    """Resources: name, folded name, names of the provisioned amount and of the assigned devices, the last one folded,
+    too.
+    """
     names = (name for name in said.replace(",", " ").split() if name.lower() not in _SHARED)
     return tuple(
         (name, fold(name), f"{name}{_PROVISIONED}", f"Assigned{name}", fold(f"Assigned{name}")) for name in names
@@ -47,7 +49,7 @@ def _resources(said: str) -> tuple[tuple[str, str, str, str, str], ...]:
 
 
 def _of_before(job_ad: ClassAd) -> list[str]:
-    """Attributes that an earlier run has left."""
+    """Attributes left by an earlier run."""
     left = []
     for name in [key for key in job_ad.cells if key.endswith(_PROVISIONED_KEY)]:
         resource = job_ad.spelling(name)[: -len(_PROVISIONED)]

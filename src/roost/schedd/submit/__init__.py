@@ -1,8 +1,8 @@
 """The submit description language: from a text to plans of clusters.
 
 `read_submission` reads a description with the help of a `SubmitHost` and gives a `Submission`: its clusters as
-`ClusterPlan`, each with what is common to its jobs and how each differs, and all that is wrong, with place and remedy.
-`fill` is what the queue does to a job's ad; `listing` shows the ads without submitting them.
+`ClusterPlan`, each with the common attributes of its jobs and how each differs, and all problems, with place and
+remedy. `fill` is what the queue adds to a job's ad; `listing` shows the ads without submitting them.
 
 The stages, each a module: `script` (lines to definitions and queue statements, on the reader of `roost.config`),
 `queue_statement` (items), `macros` and `job` (values of commands for one job), `sections` and the modules it names

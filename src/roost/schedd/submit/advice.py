@@ -1,6 +1,6 @@
-"""Advice on expressions that are allowed and seldom mean what they say: traps that many have fallen into.
+"""Advice on expressions that are allowed but seldom mean what was intended: common traps.
 
-Each piece of advice is a warning with a remedy, and none keeps a description from being submitted.
+Each piece of advice is a warning with a remedy, and none prevents a submission.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from roost.base.records import dataclass
 from roost.classad import Expr, ParseError, Syntax, parse_expression
 from roost.classad.syntax import Literal
 from roost.schedd.submit.diagnostics import SubmitCode
-from roost.schedd.submit.job import Job
+from roost.schedd.submit.job import PlannedJob
 
-#: Attributes that keep a job from being released over and over.
+#: Attributes that keep a job from being released repeatedly.
 _COUNTS: Final = frozenset(
     ("numholds", "numholdsbyreason", "numjobstarts", "numshadowstarts", "numsystemholds", "jobrunfailures")
 )
@@ -59,7 +59,7 @@ _ALL: Final = (
         "periodic_release",
         "PeriodicRelease",
         lambda expression: _names(expression).isdisjoint(_COUNTS) and str(expression) not in ("false", "0"),
-        "nothing limits how often the job is released: it may be held and released for ever",
+        "nothing limits how often the job is released: it may be held and released forever",
         "Add a limit such as && NumHolds < 5, and HoldReasonCode =!= 1 for holds by hand.",
     ),
     _Advice(
@@ -86,8 +86,8 @@ _ALL: Final = (
 )
 
 
-def advise(job: Job) -> None:
-    """Say what is suspicious of a job's expressions."""
+def advise(job: PlannedJob) -> None:
+    """Report suspicious expressions of a job."""
     for one in _ALL:
         text = job.text(one.command, one.attribute)
         if text is None:
@@ -95,7 +95,7 @@ def advise(job: Job) -> None:
         try:
             expression = parse_expression(text, Syntax.OLD)
         except ParseError:
-            # Said already.
+            # Already reported.
             continue
         if one.applies(expression):
             message = f"{one.command} = {text}: {one.message}"

@@ -1,8 +1,9 @@
-"""Jobs that have ended, submitted once more: a plan made of their ads, not of a description.
+"""Submitting jobs that have ended once more: a plan made from their ads instead of a description.
 
     plan_of_ads(template, ads)  # `template` is the plan of a description with a `queue` for each
 
-Each new job has what its ad was submitted with, or was edited to. What happened to the old one is left out.
+Each new job has the attributes with which the old one was submitted, or to which they were edited. What happened to the
+old job is left out.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from roost.schedd.status import JobStatus
 from roost.schedd.submit.batch import same
 from roost.schedd.submit.plan import ClusterPlan
 
-#: What machines report of a run and the queue keeps, beside what it records itself.
+#: Attributes that machines report about a run and the queue stores, besides those that it records itself.
 _MEASURED: Final = frozenset(
     map(
         fold,
@@ -28,18 +29,19 @@ _MEASURED: Final = frozenset(
         ),
     )
 )  # fmt: skip
-_LEFT_OUT: Final = NOT_SUBMITTED | RECORDED | _MEASURED | {"jobstatus"}
+#: What a job did not bring along when it was submitted.
+LEFT_OUT: Final = NOT_SUBMITTED | RECORDED | _MEASURED | {"jobstatus"}
 
 
 def plan_of_ads(template: ClusterPlan, ads: Sequence[ClassAd]) -> ClusterPlan:
     """The plan of a cluster with a job like each of these.
 
-    Raises ValueError if the template has not as many queue statements, each of one job.
+    Raises ValueError if the template does not have the same number of queue statements, each with one job.
     """
     if len(template.batches) != len(ads) or template.count != len(ads):
         raise ValueError(f"the template has {template.count} jobs, and {len(ads)} are to be submitted")
     whole = [ad.unchained() for ad in ads]
-    own = [{key: cell for key, cell in ad.cells.items() if key not in _LEFT_OUT} for ad in whole]
+    own = [{key: cell for key, cell in ad.cells.items() if key not in LEFT_OUT} for ad in whole]
     common = ClassAd()
     for key, cell in own[0].items():
         if all(key in cells and same(cells[key], cell) for cells in own[1:]):

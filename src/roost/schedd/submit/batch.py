@@ -1,4 +1,4 @@
-"""The jobs of one queue statement: what they have in common beside the rest of their cluster, and how each differs."""
+"""The jobs of one queue statement: what they have in common beyond the rest of their cluster, and how each differs."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from roost.config.expand import Found
 from roost.config.expressions import constant_value, parsed
 from roost.config.references import Call, Reference
 from roost.schedd.submit.diagnostics import Findings
-from roost.schedd.submit.job import Defaults, Job
+from roost.schedd.submit.job import Defaults, PlannedJob
 from roost.schedd.submit.macros import LIVE_NAMES, JobScope, Macros, Position, expander
 from roost.schedd.submit.sections import Result, Section, run, section_named
 from roost.schedd.submit.templates import MARKS_MAX, Form, agrees, form_of, form_of_expression, mark
 
-#: The place of mistakes that come out when the description is not at hand any more.
+#: The place of problems that are found when the description is no longer available.
 PLANNED: Final = Span("<plan>")
 
 #: The words of every job, by number; those of its item follow.
@@ -31,17 +31,17 @@ _OTHERS_FROM: Final = _WORDS.index("jobid")
 
 @dataclass(slots=True, kw_only=True)
 class PlanHost:
-    """The world as a plan sees it: what was noted of the real one when the description was read."""
+    """The environment of a plan: values that were recorded when the description was read."""
 
     variables: dict[str, str]
     seed: int
     now: float
-    #: Which job chance is for: the same job always draws the same numbers.
+    #: The job for which random numbers are drawn: the same job always draws the same numbers.
     job: int = 0
     _drawn: random.Random | None = None
 
     def at(self, job: int) -> PlanHost:
-        """The world for one job."""
+        """The environment for one job."""
         return PlanHost(variables=self.variables, seed=self.seed, now=self.now, job=job)
 
     def read_text(self, path: str) -> str | None:
@@ -75,12 +75,12 @@ class PlanHost:
 class Batch:
     """The jobs of one queue statement."""
 
-    #: Jobs for each row.
+    #: Number of jobs for each row.
     per_row: int
     #: Folded names of the variables.
     variables: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
-    #: Place of each row before the slice; None where that is its place here.
+    #: Place of each row before the slice; None if it is its place here.
     indices: tuple[int, ...] | None
     #: Number of the first job in its cluster.
     first: int
@@ -89,15 +89,15 @@ class Batch:
     defaults: Defaults
     #: Names of the sections that differ from job to job.
     sections: tuple[str, ...]
-    #: Names of those that differ from cluster to cluster only.
+    #: Names of those that differ only from cluster to cluster.
     by_cluster: tuple[str, ...] = ()
-    #: What all these jobs have and others of their cluster have not.
+    #: Attributes that all these jobs have and others of their cluster lack.
     own: dict[str, Cell] = field(default_factory=dict)
-    #: What most jobs have of attributes that differ, as the cluster's ad has it.
+    #: The most frequent values of differing attributes, as in the cluster's ad.
     steady: dict[str, Cell] = field(default_factory=dict)
-    #: Attributes that were found out for each job beforehand: one value a job.
+    #: Attributes that were computed for each job beforehand: one value per job.
     columns: dict[str, list[Any]] = field(default_factory=dict)
-    #: Folded names of attributes that the user sets over what sections give.
+    #: Folded names of attributes that the user sets over those of sections.
     overridden: frozenset[str] = frozenset()
     #: The queue statement.
     where: Span = PLANNED
@@ -105,17 +105,17 @@ class Batch:
     cluster: int = 1
     _forms: tuple[Form, ...] | None = None
     _rest: tuple[Section, ...] = ()
-    #: Calls of functions that forms have words for.
+    #: Function calls for which forms have words.
     _calls: tuple[str, ...] = ()
 
     @property
     def count(self) -> int:
-        """Jobs in all."""
+        """Number of jobs."""
         return self.per_row * len(self.rows)
 
     @property
     def longest(self) -> tuple[int, int]:
-        """Characters of the longest item, and the first of its jobs."""
+        """Length of the longest item, characters, and the first of its jobs."""
         if not self.variables or not self.rows:
             return 0, 0
         lengths = [sum(map(len, row)) for row in self.rows]
@@ -125,7 +125,7 @@ class Batch:
     # -- one job
 
     def position(self, index: int) -> Position:
-        """Where a job stands."""
+        """The position of a job."""
         row, step = divmod(index, self.per_row)
         return Position(
             cluster=self.cluster,
@@ -143,7 +143,7 @@ class Batch:
         return [proc, proc, str(step), item, item, cluster, cluster, f"{cluster}.{proc}", *self.rows[row]]
 
     def differences(self, index: int, findings: Findings | None = None) -> dict[str, Cell]:
-        """What sets one job apart; mistakes go to `findings`."""
+        """The differences of one job; problems go to `findings`."""
         forms = self._forms
         if forms is None:
             forms = self.prepare()
@@ -173,23 +173,23 @@ class Batch:
             found[name] = cell
 
     def cells(self, index: int, sections: tuple[Section, ...], findings: Findings | None = None) -> dict[str, Cell]:
-        """What sections give for a job."""
+        """The attributes that sections produce for a job."""
         macros = self.macros_at(index)
         noted = Findings() if findings is None else findings
-        job = Job(macros, self.position(index), self.defaults, noted, where=self.where)
+        job = PlannedJob(macros, self.position(index), self.defaults, noted, where=self.where)
         found: dict[str, Cell] = {}
         for result in run(job, sections):
             found.update(self.in_force(result))
         return found
 
     def in_force(self, result: Result) -> dict[str, Cell]:
-        """What a section gave, without what the user sets over it."""
+        """A section's attributes, without those that the user overrides."""
         if not self.overridden or result.section.name.startswith("my."):
             return result.cells
         return {name: cell for name, cell in result.cells.items() if name.lower() not in self.overridden}
 
     def macros_at(self, index: int) -> Macros:
-        """The macros as one job sees them: chance is its own."""
+        """The macros as one job sees them, with its own random numbers."""
         made = Macros(
             defined=self.macros.defined,
             variables=self.macros.variables,
@@ -204,7 +204,7 @@ class Batch:
     # -- the short way
 
     def prepare(self) -> tuple[Form, ...]:
-        """Find out which sections are forms to fill in."""
+        """Determine which sections are forms to fill in."""
         forms, rest = [], []
         calls: list[str] = []
         for name in self.sections:
@@ -234,7 +234,7 @@ class Batch:
         )
         object.__setattr__(marked, "calls", calls)
         findings = Findings()
-        job = Job(marked, self.position(0), self.defaults, findings)
+        job = PlannedJob(marked, self.position(0), self.defaults, findings)
         if section.name.startswith("my."):
             found = self.macros.find(section.name, self.position(0))
             text = job.text(section.name)
@@ -249,14 +249,14 @@ class Batch:
         return form_of(section.name, self.in_force(result), _OTHERS_FROM)
 
     def _without_steady(self, form: Form) -> Form:
-        """The form without what the cluster's ad says anyway."""
+        """The form without the values that the cluster's ad has anyway."""
         fixed = tuple(
             (name, cell) for name, cell in form.fixed if name not in self.steady or not same(cell, self.steady[name])
         )
         return replace(form, fixed=fixed)
 
     def settle(self) -> dict[str, Cell]:
-        """Take what a form gives to every job alike for steady; gives it, for the cluster's ad."""
+        """Treat what a form gives to every job alike as common, and return it for the cluster's ad."""
         forms = self.prepare()
         found = {name: cell for form in forms if not form.checked for name, cell in form.fixed}
         self.steady.update(found)
@@ -264,7 +264,7 @@ class Batch:
         return found
 
     def _computed(self, index: int, calls: Sequence[str]) -> list[str]:
-        """What functions make of a job's words."""
+        """The results of functions of a job's words."""
         made = expander(JobScope(macros=self.macros_at(index), position=self.position(index)))
         return [made.expand(text) for text in calls]
 
@@ -278,11 +278,11 @@ class Batch:
 
 
 class _Marked(Macros):
-    """Macros in which the words of a job are marks, and so is what functions make of them."""
+    """Macros in which the words of a job, and function results that depend on them, are marks."""
 
     __slots__ = ("calls",)
 
-    #: Texts of the functions' calls, in the order of their marks.
+    #: Texts of the function calls, in the order of their marks.
     calls: list[str]
 
     def find(self, name: str, position: Position) -> Found | None:
@@ -293,7 +293,7 @@ class _Marked(Macros):
         return super().find(name, position)
 
     def stand_in(self, piece: Reference | Call) -> str | None:
-        """A mark for a call, or a reference with a default, that comes to something else for each job."""
+        """A mark for a call, or a reference with a default, whose result differs between jobs."""
         if not any(self.varying(name) for name in self.names_in(piece.text, set())):
             return None
         if piece.text not in self.calls:
@@ -302,7 +302,7 @@ class _Marked(Macros):
 
 
 def same(one: Cell, other: Cell) -> bool:
-    """Whether two cells say the same."""
+    """Whether two cells have the same content."""
     if isinstance(one, Expr) or isinstance(other, Expr):
         return one is other or one == other
     return type(one) is type(other) and one == other

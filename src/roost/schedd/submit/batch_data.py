@@ -1,7 +1,6 @@
 """Batches and cells as JSON, and back.
 
-Any client may have written what comes back: it is checked here, so that a batch that can be made gives each of its
-jobs.
+The data may come from any client. It is checked here, so that every job of an accepted batch can be built.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from roost.config.expand import Found
 from roost.config.limits import DEFAULT_LIMITS
 from roost.schedd.submit.batch import PLANNED, Batch, PlanHost
 from roost.schedd.submit.diagnostics import Findings
-from roost.schedd.submit.job import Defaults, Job
+from roost.schedd.submit.job import Defaults, PlannedJob
 from roost.schedd.submit.macros import Macros
 from roost.schedd.submit.queue_statement import ITEMS_MAX, JOBS_MAX
 from roost.schedd.submit.sections import run, section_named
@@ -35,7 +34,7 @@ def cell_from_data(text: str, ad: ClassAd | None = None) -> Cell:
 
 
 def batch_to_data(batch: Batch) -> dict[str, Any]:
-    """A batch as JSON; the definitions that its jobs do not need are left out."""
+    """A batch as JSON; definitions that its jobs do not need are left out."""
     needed = _needed(batch)
     defaults = batch.defaults
     return {
@@ -62,13 +61,13 @@ def batch_to_data(batch: Batch) -> dict[str, Any]:
 
 
 def _needed(batch: Batch) -> frozenset[str]:
-    """Folded names that the sections still ask for, through everything they refer to."""
+    """Folded names that the sections still look up, directly or indirectly."""
     if not batch.sections and not batch.by_cluster:
         return frozenset()
     sections = tuple(section_named(name) for name in (*batch.sections, *batch.by_cluster))
     pending: list[str] = []
     for index in {0, batch.count - 1} if batch.count else ():
-        job = Job(batch.macros_at(index), batch.position(index), batch.defaults, Findings())
+        job = PlannedJob(batch.macros_at(index), batch.position(index), batch.defaults, Findings())
         for _ in run(job, sections):
             pass
         pending += sorted(job.commands | job.used)
@@ -118,11 +117,11 @@ class BadBatch(ValueError):
 
 
 def batch_from_data(data: Mapping[str, Any]) -> Batch:
-    """The batch of such JSON. Raises `BadBatch`, or KeyError for what is missing."""
+    """The batch of such JSON. Raises `BadBatch`, or KeyError for a missing key."""
     variables = _texts(data, "variables")
     per_row, rows = _whole(data, "per_row", JOBS_MAX), _rows(data, variables)
     if per_row * len(rows) > JOBS_MAX:
-        raise BadBatch(f"{per_row * len(rows)} jobs are more than JOBS_MAX = {JOBS_MAX}")
+        raise BadBatch(f"{per_row * len(rows)} jobs exceed JOBS_MAX = {JOBS_MAX}")
     now = _whole(data, "now", 2**40)
     host = PlanHost(variables=_text_map(data, "environment"), seed=_whole(data, "seed", 2**63), now=float(now))
     macros = Macros(
@@ -158,7 +157,7 @@ def batch_from_data(data: Mapping[str, Any]) -> Batch:
 def _text(data: Any, key: str | int) -> str:
     value = data[key]
     if not isinstance(value, str):
-        raise BadBatch(f"{key} is not text")
+        raise BadBatch(f"{key} is not a string")
     return value
 
 
@@ -184,7 +183,7 @@ def _text_map(data: Mapping[str, Any], key: str) -> dict[str, str]:
 def _texts(data: Mapping[str, Any], key: str) -> tuple[str, ...]:
     value = data[key]
     if not isinstance(value, list) or not all([isinstance(one, str) for one in value]):
-        raise BadBatch(f"{key} is not a list of texts")
+        raise BadBatch(f"{key} is not a list of strings")
     return tuple(value)
 
 
@@ -193,11 +192,11 @@ def _rows(data: Mapping[str, Any], variables: tuple[str, ...]) -> tuple[tuple[st
         return ((),) * _whole(data, "rows", ITEMS_MAX)
     value = data["rows"]
     if not isinstance(value, list) or len(value) > ITEMS_MAX:
-        raise BadBatch("rows are not a list of rows")
+        raise BadBatch("rows is not a list of rows")
     width = len(variables)
     for row in value:
         if not isinstance(row, list) or len(row) != width or not all([isinstance(one, str) for one in row]):
-            raise BadBatch(f"a row is not a list of {width} texts")
+            raise BadBatch(f"a row is not a list of {width} strings")
     return tuple(map(tuple, value))
 
 
@@ -206,7 +205,7 @@ def _indices(data: Mapping[str, Any], count: int) -> tuple[int, ...] | None:
     if value is None:
         return None
     if not isinstance(value, list) or len(value) != count or not all([type(one) is int for one in value]):
-        raise BadBatch("indices are not a list of numbers, one per row")
+        raise BadBatch("indices is not a list of numbers, one per row")
     return tuple(value)
 
 

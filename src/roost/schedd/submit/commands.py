@@ -1,6 +1,6 @@
-"""The table of commands whose value simply becomes an attribute, and the names of all commands there are.
+"""The table of commands whose value simply becomes an attribute, and the names of all commands.
 
-Commands that need more thought are in the sections that know about them.
+Other commands are in the sections that handle them.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ from typing import Final
 from roost.base.records import dataclass
 
 
-class Kind(Enum):
-    """How the value becomes the attribute's."""
+class CommandKind(Enum):
+    """How the value becomes that of the attribute."""
 
-    #: The text as it stands.
+    #: The text unchanged.
     TEXT = "text"
-    #: The same, without double quotes around all of it.
+    #: The text without enclosing double quotes.
     UNQUOTED = "unquoted"
     EXPRESSION = "expression"
     BOOLEAN = "boolean"
     INTEGER = "integer"
-    #: A path, made absolute from where the job starts.
+    #: A path, made absolute relative to the directory where the job starts.
     PATH = "path"
 
 
@@ -31,11 +31,9 @@ class Command:
 
     name: str
     attribute: str
-    kind: Kind
-    #: Other names of the command, beside that of the attribute.
+    kind: CommandKind
+    #: Other names of the command, besides that of the attribute.
     others: tuple[str, ...] = ()
-    #: What to use instead; "" if the command is not obsolete.
-    instead: str = ""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -43,7 +41,7 @@ class Command:
         return self.name, *self.others, self.attribute
 
 
-def _rows(kind: Kind, text: str) -> tuple[Command, ...]:
+def _rows(kind: CommandKind, text: str) -> tuple[Command, ...]:
     found = []
     for line in text.split("\n"):
         words = line.split()
@@ -54,7 +52,7 @@ def _rows(kind: Kind, text: str) -> tuple[Command, ...]:
 
 SIMPLE: Final[tuple[Command, ...]] = (
     *_rows(
-        Kind.EXPRESSION,
+        CommandKind.EXPRESSION,
         """
         on_exit_hold_reason        OnExitHoldReason
         on_exit_hold_subcode       OnExitHoldSubCode
@@ -87,7 +85,7 @@ SIMPLE: Final[tuple[Command, ...]] = (
         """,
     ),
     *_rows(
-        Kind.TEXT,
+        CommandKind.TEXT,
         """
         description                JobDescription
         remote_initialdir          RemoteIwd
@@ -108,7 +106,7 @@ SIMPLE: Final[tuple[Command, ...]] = (
         """,
     ),
     *_rows(
-        Kind.UNQUOTED,
+        CommandKind.UNQUOTED,
         """
         cell_resources             CellResources
         cell_soft_resources        CellSoftResources
@@ -123,7 +121,7 @@ SIMPLE: Final[tuple[Command, ...]] = (
         """,
     ),
     *_rows(
-        Kind.BOOLEAN,
+        CommandKind.BOOLEAN,
         """
         preserve_relative_paths    PreserveRelativePaths
         skip_if_dataflow           SkipIfDataflow
@@ -134,7 +132,7 @@ SIMPLE: Final[tuple[Command, ...]] = (
         """,
     ),
     *_rows(
-        Kind.INTEGER,
+        CommandKind.INTEGER,
         """
         core_size                  CoreSize
         kill_sig_timeout           KillSigTimeout
@@ -143,7 +141,7 @@ SIMPLE: Final[tuple[Command, ...]] = (
         """,
     ),
     *_rows(
-        Kind.PATH,
+        CommandKind.PATH,
         """
         log                        UserLog
         dagman_log                 DAGManNodesLog
@@ -152,7 +150,7 @@ SIMPLE: Final[tuple[Command, ...]] = (
     ),
 )
 
-#: Commands that sections read by themselves.
+#: Commands that sections read themselves.
 _OTHERS: Final = """
     executable universe arguments args environment env getenv shell docker_image container_image
     input stdin output stdout error stderr stream_input stream_output stream_error
@@ -172,10 +170,10 @@ _OTHERS: Final = """
 """
 OTHERS: Final[tuple[str, ...]] = tuple(_OTHERS.split())
 
-#: Every name, for finding what a misspelt one was meant to be.
+#: Every name, to find the command that a misspelt one was meant to be.
 ALL: Final[frozenset[str]] = frozenset(OTHERS) | frozenset(row.name for row in SIMPLE)
 
-#: What people write for a command.
+#: Common mistakes for a command.
 SYNONYMS: Final[dict[str, str]] = {
     "cmd": "executable",
     "exec": "executable",

@@ -1,6 +1,6 @@
-"""A submit description as a table: its lines up to the first queue statement, what is behind that, and its items.
+"""A submit description as a table: its lines up to the first queue statement, the arguments of that, and its items.
 
-For programs that hold a description as a mapping, change it, and ask what a line comes to for the first job. Nothing
+For programs that hold a description as a mapping, change it, and ask for the value of a line for the first job. Nothing
 is planned here: `submission` does that.
 """
 
@@ -27,11 +27,11 @@ class DefinitionsError(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Definitions:
-    """What a description says before its first queue statement, and in it."""
+    """The definitions before a description's first queue statement, and its arguments."""
 
     #: Name as written to text, unexpanded.
     texts: dict[str, str]
-    #: What stands behind `queue`; None where there is no queue statement.
+    #: The arguments of `queue`; None if there is no queue statement.
     queue: str | None = None
     #: The lines of items that follow the statement; None for none.
     item_lines: tuple[str, ...] | None = None
@@ -53,7 +53,7 @@ def read_definitions(text: str, host: SubmitHost, *, now: float) -> Definitions:
 
 
 def expanded(texts: Mapping[str, str], name: str, host: SubmitHost, *, now: float) -> str:
-    """What a line comes to for the first job. Raises KeyError."""
+    """The value of a line for the first job. Raises KeyError."""
     macros = Macros(
         defined={each.lower(): Found(each, text, Span("<text>")) for each, text in texts.items()},
         variables=(),

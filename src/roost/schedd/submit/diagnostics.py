@@ -1,7 +1,7 @@
-"""What is wrong with a submit description: a stable code, a severity, a place, a sentence and a remedy.
+"""Problems of a submit description: a stable code, a severity, a place, a sentence and a remedy.
 
-Reading goes on after a mistake, so that all of them are told at once. What the reader of the configuration language
-finds, which reads the same lines, comes in too. `CODES` is the catalogue for the documentation.
+Reading continues after a problem, so that all of them are reported at once. Problems found by the reader of the
+configuration language, which reads the same lines, are included. `CODES` is the catalogue for the documentation.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ CODES: Final[dict[SubmitCode, CodeDoc]] = {
 # fmt: on
 
 
-#: What the configuration language lets pass for the sake of old files, and this language never did.
+#: Constructs that the configuration language accepts for old files, and this language never accepted.
 _WORSE: Final = frozenset((Code.JUNK_BEFORE_OPERATOR, Code.COLON_ASSIGNMENT))
 
 #: Findings kept; later ones are counted.
@@ -101,7 +101,7 @@ FINDINGS_MAX: Final = 1000
 
 @dataclass(slots=True)
 class Findings(Diagnostics):
-    """A bounded list of findings, each told once.
+    """A bounded list of findings without duplicates.
 
     The first error is kept however many warnings precede it, since a description with an error is not submitted.
     """
@@ -121,7 +121,7 @@ class Findings(Diagnostics):
         suggestion: str | None = None,
         severity: Severity | None = None,
     ) -> None:
-        """Add one; its severity, and its remedy, unless given, come from the catalogue."""
+        """Add a finding; its severity comes from the catalogue, and so does its remedy unless one is given."""
         self.add(
             CODES[code].diagnostic(
                 code, message, span, name=name, suggestion=suggestion, remedy=remedy, severity=severity
@@ -129,7 +129,7 @@ class Findings(Diagnostics):
         )
 
     def add(self, one: Diagnostic) -> None:
-        """Add one that is made."""
+        """Add a finding."""
         if one in self.kept[-50:]:
             return
         self.codes.add(one.code)
@@ -140,6 +140,6 @@ class Findings(Diagnostics):
             Diagnostics.add(self, one)
 
     def take(self, diagnostics: Iterable[Diagnostic]) -> None:
-        """Add what the reader of the configuration language found. Some of it is worse in a description."""
+        """Add findings of the reader of the configuration language. Some are more severe in a description."""
         for one in diagnostics:
             self.add(replace(one, severity=Severity.ERROR) if one.code in _WORSE else one)

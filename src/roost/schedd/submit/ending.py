@@ -1,4 +1,4 @@
-"""When a job starts, how often it is tried, how it is asked to end, and whom it counts for."""
+"""When a job starts, how often it is retried, how it is asked to end, and to whom it is charged."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 from roost.classad import ParseError, Syntax, parse_expression
 from roost.model.signals import signal_named
 from roost.schedd.submit.diagnostics import SubmitCode
-from roost.schedd.submit.job import Job
+from roost.schedd.submit.job import PlannedJob
 from roost.schedd.submit.program import universe_of
 
 _CRON: Final = (
@@ -25,8 +25,8 @@ _LIMIT: Final = re.compile(r"([a-z_][\w.]*)(?::([+-]?(?:\d+\.?\d*|\.\d+)))?\Z", 
 _LEASE_MIN_S: Final = 20
 
 
-def retries(job: Job) -> None:
-    """OnExitRemove and OnExitHold, with retries worked into them."""
+def retries(job: PlannedJob) -> None:
+    """OnExitRemove and OnExitHold, including retries."""
     remove, hold = job.text("on_exit_remove", "OnExitRemove"), job.text("on_exit_hold", "OnExitHold")
     retried = job.given("max_retries", "retry_until", "success_exit_code")
     if retried is None:
@@ -53,7 +53,7 @@ def retries(job: Job) -> None:
         job.put_expression("OnExitHold", hold, "on_exit_hold")
 
 
-def _until(job: Job, text: str) -> list[str]:
+def _until(job: PlannedJob, text: str) -> list[str]:
     try:
         expression = parse_expression(text, Syntax.OLD)
     except ParseError:
@@ -68,11 +68,11 @@ def _until(job: Job, text: str) -> list[str]:
 
 
 def _grouped(text: str) -> str:
-    """An expression as a member of a chain of ``||``: in parentheses unless it binds tighter."""
+    """An expression as an operand in a chain of ``||``: in parentheses unless it binds tighter."""
     return f"({text})" if re.search(r"\?|\|\|", text) else text
 
 
-def signals(job: Job) -> None:
+def signals(job: PlannedJob) -> None:
     """KillSig and its companions."""
     for attribute, names in (
         ("KillSig", ("kill_sig", "KillSig")),
@@ -90,7 +90,7 @@ def signals(job: Job) -> None:
             job.put(attribute, named)
 
 
-def status(job: Job) -> None:
+def status(job: PlannedJob) -> None:
     """Whether the job is submitted on hold."""
     if job.defaults.spooled:
         if job.truth("hold"):
@@ -107,8 +107,8 @@ def status(job: Job) -> None:
         job.put("JobStatus", 1)
 
 
-def lease(job: Job) -> None:
-    """JobLeaseDuration: how long the job goes on when its queue falls silent."""
+def lease(job: PlannedJob) -> None:
+    """JobLeaseDuration: how long the job continues when its queue falls silent."""
     text = job.text("job_lease_duration", "JobLeaseDuration")
     if text is None:
         job.put("JobLeaseDuration", job.defaults.lease_s)
@@ -122,12 +122,12 @@ def lease(job: Job) -> None:
     job.put_expression("JobLeaseDuration", text, "job_lease_duration")
 
 
-def is_deferred(job: Job) -> bool:
-    """Whether the job is to start at an instant."""
+def is_deferred(job: PlannedJob) -> bool:
+    """Whether the job has a start time."""
     return job.given("deferral_time", "DeferralTime", *(name for name, _ in _CRON)) is not None
 
 
-def deferral(job: Job) -> None:
+def deferral(job: PlannedJob) -> None:
     """DeferralTime and the attributes of cron."""
     if not job.fact(is_deferred):
         return
@@ -146,7 +146,7 @@ def deferral(job: Job) -> None:
     job.put("ScheddInterval", 300)
 
 
-def _instant(job: Job, attribute: str, names: tuple[str, ...], default: int | None) -> None:
+def _instant(job: PlannedJob, attribute: str, names: tuple[str, ...], default: int | None) -> None:
     text = job.text(*names)
     if text is None:
         if default is not None:
@@ -160,7 +160,7 @@ def _instant(job: Job, attribute: str, names: tuple[str, ...], default: int | No
     job.put_expression(attribute, text, job.given(*names))
 
 
-def notification(job: Job) -> None:
+def notification(job: PlannedJob) -> None:
     """JobNotification."""
     text = job.text("notification")
     number = 0 if text is None else _NOTIFICATIONS.get(text.lower())
@@ -171,14 +171,14 @@ def notification(job: Job) -> None:
     job.put("JobNotification", number)
 
 
-def priority(job: Job) -> None:
+def priority(job: PlannedJob) -> None:
     """JobPrio."""
     number = job.integer("priority", "prio", "JobPrio")
     job.put("JobPrio", 0 if number is None else number)
 
 
-def accounting(job: Job) -> None:
-    """For which group and user the job counts."""
+def accounting(job: PlannedJob) -> None:
+    """The group and user to which the job is charged."""
     group, user = job.text("accounting_group", "AcctGroup"), job.text("accounting_group_user", "AcctGroupUser")
     nice = job.truth("nice_user")
     if nice:
@@ -202,7 +202,7 @@ def accounting(job: Job) -> None:
     job.put("AccountingGroup", user if group is None else f"{group}.{user}")
 
 
-def limits(job: Job) -> None:
+def limits(job: PlannedJob) -> None:
     """ConcurrencyLimits, in lower case and sorted."""
     text, expression = job.text("concurrency_limits"), job.text("concurrency_limits_expr")
     if text is not None and expression is not None:

@@ -1,4 +1,4 @@
-"""Files of a job: where it starts, its three standard files, its log, and what is moved to the machine and back."""
+"""Files of a job: its initial directory, its three standard files, its log, and the files that are transferred."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final
 
 from roost.base.records import dataclass
 from roost.schedd.submit.diagnostics import SubmitCode
-from roost.schedd.submit.job import Job, listed, unquoted
+from roost.schedd.submit.job import PlannedJob, listed, unquoted
 from roost.schedd.submit.program import container_of, is_local
 
 _SHOULD: Final = {
@@ -19,19 +19,19 @@ _WHEN: Final = ("ON_EXIT", "ON_EXIT_OR_EVICT", "ON_SUCCESS")
 _OR_EVICT: Final = "ON_EXIT_OR_EVICT"
 
 
-def directory_of(job: Job) -> str:
-    """Iwd: where the job's paths start."""
+def directory_of(job: PlannedJob) -> str:
+    """Iwd: the directory to which the job's paths are relative."""
     text = job.text("initialdir", "initial_dir", "iwd", "job_iwd")
     return job.defaults.cwd if text is None else posixpath.join(job.defaults.cwd, text)
 
 
-def directory(job: Job) -> None:
+def directory(job: PlannedJob) -> None:
     """Iwd."""
     job.put("Iwd", job.fact(directory_of))
 
 
-def standard_files(job: Job) -> None:
-    """In, Out and Err, and whether they are moved or streamed."""
+def standard_files(job: PlannedJob) -> None:
+    """In, Out and Err, and whether they are transferred or streamed."""
     for names, word, attribute in (
         (("input", "stdin"), "input", "In"),
         (("output", "stdout"), "output", "Out"),
@@ -55,7 +55,7 @@ class Moving:
     #: "" with NO.
     when: str
     inputs: tuple[str, ...]
-    #: None: whatever is new.
+    #: None: all new files.
     outputs: tuple[str, ...] | None
 
     @property
@@ -64,8 +64,8 @@ class Moving:
         return tuple(dict.fromkeys(one.partition("://")[0].lower() for one in self.inputs if "://" in one))
 
 
-def moving_of(job: Job) -> Moving:
-    """All of it; contradictions are reported."""
+def moving_of(job: PlannedJob) -> Moving:
+    """All settings; contradictions are reported."""
     if job.fact(is_local):
         return Moving(should="NO", when="", inputs=(), outputs=None)
     when = _when(job)
@@ -75,27 +75,29 @@ def moving_of(job: Job) -> Moving:
     else:
         should = _should(job, given)
     if should == "NO" and when:
-        _contradiction(job, f"when_to_transfer_output = {when} says when to move files, and "
-                            "should_transfer_files = NO says never", "when_to_transfer_output")  # fmt: skip
+        text = f"when_to_transfer_output = {when} conflicts with should_transfer_files = NO"
+        _contradiction(job, text, "when_to_transfer_output")
     if should == "IF_NEEDED" and when == _OR_EVICT:
         _contradiction(
             job,
-            "when_to_transfer_output = ON_EXIT_OR_EVICT needs files to be moved always, not IF_NEEDED",
+            "when_to_transfer_output = ON_EXIT_OR_EVICT requires that files are always transferred, not IF_NEEDED",
             "when_to_transfer_output",
             "Write should_transfer_files = YES.",
         )
     inputs, outputs = _inputs(job), _outputs(job)
     if should == "NO" and (inputs or outputs):
         name = "transfer_input_files" if inputs else "transfer_output_files"
-        _contradiction(job, f"{name} names files to move, and should_transfer_files = NO says not to", name)
+        _contradiction(
+            job, f"{name} names files to transfer, but should_transfer_files = NO prevents any transfer", name
+        )
     return Moving(should=should, when="" if should == "NO" else when or "ON_EXIT", inputs=inputs, outputs=outputs)
 
 
-def _contradiction(job: Job, message: str, name: str, remedy: str | None = None) -> None:
+def _contradiction(job: PlannedJob, message: str, name: str, remedy: str | None = None) -> None:
     job.report(SubmitCode.TRANSFER, message, name, remedy=remedy)
 
 
-def _should(job: Job, given: str | None) -> str:
+def _should(job: PlannedJob, given: str | None) -> str:
     word = (given or job.defaults.should_transfer).lower()
     if word not in _SHOULD:
         job.report(
@@ -106,8 +108,8 @@ def _should(job: Job, given: str | None) -> str:
     return _SHOULD.get(word, "IF_NEEDED")
 
 
-def _when(job: Job) -> str:
-    """One of the words, or "" if none is given."""
+def _when(job: PlannedJob) -> str:
+    """One of the allowed words, or "" if none is given."""
     text = job.text("when_to_transfer_output", "WhenToTransferOutput")
     if text is None:
         return ""
@@ -119,7 +121,7 @@ def _when(job: Job) -> str:
     return ""
 
 
-def _inputs(job: Job) -> tuple[str, ...]:
+def _inputs(job: PlannedJob) -> tuple[str, ...]:
     text = job.text("transfer_input_files", "TransferInputFiles", "TransferInput")
     found = listed(text) if text else []
     container = job.fact(container_of)
@@ -128,13 +130,13 @@ def _inputs(job: Job) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _outputs(job: Job) -> tuple[str, ...] | None:
+def _outputs(job: PlannedJob) -> tuple[str, ...] | None:
     text = job.text("transfer_output_files", "TransferOutputFiles", "TransferOutput")
     return None if text is None else tuple(listed(text))
 
 
-def moving(job: Job) -> None:
-    """ShouldTransferFiles and all that belongs to it."""
+def moving(job: PlannedJob) -> None:
+    """ShouldTransferFiles and everything that belongs to it."""
     moves = job.fact(moving_of)
     job.put("ShouldTransferFiles", moves.should)
     if moves.when:
@@ -166,8 +168,8 @@ def moving(job: Job) -> None:
             )
 
 
-def checkpoints(job: Job) -> None:
-    """What a job does that saves its own state."""
+def checkpoints(job: PlannedJob) -> None:
+    """Commands for jobs that write their own checkpoints."""
     code = job.integer("checkpoint_exit_code")
     files = job.text("transfer_checkpoint_files", "TransferCheckpoint")
     if code is not None:
@@ -180,10 +182,10 @@ def checkpoints(job: Job) -> None:
                 SubmitCode.SUSPICIOUS,
                 "transfer_checkpoint_files has no effect without checkpoint_exit_code",
                 "transfer_checkpoint_files",
-                remedy="Say with which exit code the job asks for its state to be saved.",
+                remedy="Set checkpoint_exit_code to the exit status with which the job asks for its state to be saved.",
             )
 
 
-def text_path(job: Job, text: str) -> str:
-    """A path from where the job starts."""
+def text_path(job: PlannedJob, text: str) -> str:
+    """A path relative to where the job starts."""
     return posixpath.join(job.fact(directory_of), unquoted(text))

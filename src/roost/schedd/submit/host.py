@@ -1,7 +1,7 @@
-"""What reading a submit description needs of the machine it is submitted from, as one protocol.
+"""What reading a submit description needs from the machine it is submitted on, as one protocol.
 
-The room itself opens no file and runs no command: the command line hands in the real machine (`roost.runtime`), tests
-and the simulator a `MemorySubmitHost`. Paths are as users write them; what is not absolute starts at `cwd`.
+The room itself opens no file and runs no command: the command line passes in the real machine (`roost.runtime`), tests
+and the simulator a `MemorySubmitHost`. Paths are as users write them; a path that is not absolute is relative to `cwd`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from roost.config.expressions import constant_value, parsed
 
 
 class FileKind(StrEnum):
-    """What is found under a path."""
+    """What a path is."""
 
     FILE = "file"
     DIRECTORY = "directory"
@@ -31,7 +31,7 @@ class SubmitHost(Protocol):
 
     @property
     def cwd(self) -> str:
-        """Where the user submits, absolute."""
+        """The directory from which the user submits, absolute."""
         ...
 
     def environment(self) -> Mapping[str, str]:
@@ -39,23 +39,23 @@ class SubmitHost(Protocol):
         ...
 
     def read_text(self, path: str) -> str | None:
-        """The text of a file, or None when it cannot be read."""
+        """The text of a file, or None if it cannot be read."""
         ...
 
     def kind_of(self, path: str) -> FileKind | None:
-        """What a path is; None when there is nothing that the user may read."""
+        """What a path is; None if it does not exist or the user may not read it."""
         ...
 
     def size_of(self, path: str) -> int | None:
-        """The size of a file, or of all in a directory, bytes; None when there is nothing."""
+        """The size of a file, or of all files in a directory, bytes; None if it does not exist."""
         ...
 
     def glob(self, pattern: str) -> list[str]:
-        """The paths that a pattern matches, as written there: relative ones stay relative. In any order."""
+        """The paths that a pattern matches, in the form of the pattern: relative ones stay relative. In any order."""
         ...
 
     def run_command(self, command: str) -> CommandResult:
-        """Run a command line for its output."""
+        """Run a command line and return its output."""
         ...
 
     def random_integer(self, low: int, high: int) -> int:
@@ -63,7 +63,7 @@ class SubmitHost(Protocol):
         ...
 
     def local_date(self, instant: float) -> tuple[int, int, int]:
-        """The year, month and day that an instant, epoch s, is in where the user submits."""
+        """The year, month and day of an instant, epoch s, in the time zone of the submitting machine."""
         ...
 
 
@@ -72,7 +72,7 @@ class MemorySubmitHost:
     """A machine made of dictionaries."""
 
     cwd: str = "/home/me"
-    #: Absolute path to text; directories are what is above them, and those named below.
+    #: Absolute path to text; directories are their parents, and those named below.
     files: dict[str, str] = field(default_factory=dict)
     directories: set[str] = field(default_factory=set)
     variables: dict[str, str] = field(default_factory=dict)
@@ -138,12 +138,12 @@ class MemorySubmitHost:
 
 @dataclass(slots=True, kw_only=True)
 class LanguageHost:
-    """A `SubmitHost` as the reader of the configuration language asks for it."""
+    """A `SubmitHost` adapted to the reader of the configuration language."""
 
     host: SubmitHost
-    #: What time() in expressions gives.
+    #: The value of time() in expressions.
     now: float
-    #: Names of environment variables that were asked for.
+    #: Names of environment variables that were read.
     asked: set[str] = field(default_factory=set)
 
     @property
@@ -176,7 +176,7 @@ class LanguageHost:
 
 
 class _Noted(dict[str, str]):
-    """An environment that notes what it is asked for."""
+    """An environment that records which variables are read."""
 
     def __init__(self, variables: Mapping[str, str], asked: set[str]) -> None:
         super().__init__(variables)

@@ -1,7 +1,7 @@
-"""One job while its ad is made: its commands as text, and what is put into the ad.
+"""One job while its ad is built: its commands as text, and the attributes of its ad.
 
-Sections (see `sections`) are functions of a `Job`. They ask for commands by name and put attributes; what they asked
-for is noted, so that a section whose commands do not differ from job to job is run once for all of them.
+Sections (see `sections`) are functions of a `PlannedJob`. They look up commands by name and put attributes; lookups are
+recorded, so that a section whose commands do not differ between jobs runs once for all of them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _INTEGER: Final = re.compile(r"[+-]?\d{1,18}\Z")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Defaults:
-    """What the pool's configuration says about jobs, and who submits where."""
+    """The pool's configuration for jobs, and who submits where."""
 
     owner: str
     uid_domain: str
@@ -45,9 +45,9 @@ class Defaults:
     append_rank: str = ""
     append_requirements: str = ""
     should_transfer: str = "IF_NEEDED"
-    #: Messages with files may leave this machine in clear text: a server of NATS_SERVERS is not one of tls://.
+    #: Messages with files may leave this machine unencrypted: NATS_SERVERS has a server that is not a tls:// one.
     clear_text: bool = False
-    #: The accounting group of jobs that say nice_user.
+    #: The accounting group of jobs with nice_user.
     nice_group: str = "nice-user"
     #: The files of the jobs are copied to the queue before they start (-spool).
     spooled: bool = False
@@ -57,7 +57,7 @@ class Defaults:
     inherited: Mapping[str, str] = field(default_factory=dict)
 
 
-class Job:
+class PlannedJob:
     """A job of a cluster, at one position."""
 
     __slots__ = (
@@ -85,16 +85,16 @@ class Job:
         self.macros = macros
         self.defaults = defaults
         self.findings = findings
-        #: For the places of mistakes; empty when the description is not at hand any more.
+        #: For the places of problems; empty if the description is no longer available.
         self.definitions = definitions or {}
-        #: The queue statement, for mistakes that have no other place.
+        #: The queue statement, for problems without another place.
         self.where = where
         self.ad = ClassAd()
-        #: Folded names of commands and macros that were asked for.
+        #: Folded names of commands and macros that were looked up.
         self._scope = JobScope(macros=macros, position=position)
-        #: Commands that the running section asked for.
+        #: Commands that the running section looked up.
         self.asked: set[str] = set()
-        #: Commands that any section asked for.
+        #: Commands that any section looked up.
         self.commands: set[str] = set()
         self._facts: dict[str, tuple[Any, frozenset[str]]] = {}
 
@@ -128,19 +128,19 @@ class Job:
         return None
 
     def given(self, *names: str) -> str | None:
-        """Which of the commands is given, as it is spelled first in the list; None for none."""
+        """The first of the commands that is given, as spelled in the list; None for none."""
         return next((name for name in names if self.text(name) is not None), None)
 
     def expand(self, text: str, name: str) -> str:
-        """A text with its references followed; `name` is the command it belongs to."""
+        """A text with its references expanded; `name` is the command it belongs to."""
         made: SubmitExpander = expander(self._scope)
         result = made.expand(text, name=name)
         for problem in made.problems:
             self.report(SubmitCode.MACRO, f"{name}: {problem.message}", name)
         return result
 
-    def fact(self, make: Callable[[Job], T]) -> T:
-        """The result of a function of the job, computed once; the commands it reads count for every caller."""
+    def fact(self, make: Callable[[PlannedJob], T]) -> T:
+        """The cached result of a function of the job; the commands it reads count for every caller."""
         key = make.__name__
         known = self._facts.get(key)
         if known is None:
@@ -155,7 +155,7 @@ class Job:
     # -- mistakes
 
     def span(self, name: str | None, offset: int = 0) -> Span:
-        """Where a command is written; `offset`: which character of its value, if that holds no macros."""
+        """Where a command is written; `offset`: a character position in its value, if that has no macros."""
         definition = None if name is None else self.definitions.get(name.lower())
         if definition is None:
             found = None if name is None else self.macros.defined.get(name.lower())
@@ -179,7 +179,7 @@ class Job:
         suggestion: str | None = None,
         severity: Severity | None = None,
     ) -> None:
-        """Note a mistake in a command."""
+        """Report a problem in a command."""
         span = self.span(name, offset)
         self.findings.report(code, message, span, name=name, remedy=remedy, suggestion=suggestion, severity=severity)
 
@@ -190,14 +190,14 @@ class Job:
         self.ad.put(attribute, cell)
 
     def put_expression(self, attribute: str, text: str, name: str | None) -> Expr | None:
-        """Set an attribute to an expression; a mistake in it is reported, and None given."""
+        """Set an attribute to an expression; if it is invalid, report it and return None."""
         expression = self.parsed(attribute, text, name)
         if expression is not None:
             self.ad.put(attribute, cell_of(expression.tree, self.ad, expression=expression))
         return expression
 
     def parsed(self, attribute: str, text: str, name: str | None) -> Expr | None:
-        """The expression that a text is; a mistake in it is reported, and None given."""
+        """The expression in a text; if it is invalid, report it and return None."""
         try:
             return parse_expression(text, Syntax.OLD)
         except ParseError as problem:
@@ -207,18 +207,18 @@ class Job:
             return None
 
     def computed(self, text: str) -> Value:
-        """The value of a text as an expression of constants; UNDEFINED if it is none."""
+        """The value of a text as a constant expression; UNDEFINED if it is not one."""
         try:
             expression = parse_expression(text, Syntax.OLD)
         except ParseError:
             return UNDEFINED
         if isinstance(expression.tree, Literal):
-            # Nearly always; what evaluates is not even imported.
+            # The usual case, for which the evaluator is not even imported.
             return expression.tree.value
         return evaluate(expression, world=FixedWorld(instant=float(self.defaults.now)))
 
     def truth(self, *names: str) -> bool | None:
-        """Whether a command says yes; None if it is not given, or says neither."""
+        """The boolean value of a command; None if it is not given, or is neither."""
         text = self.text(*names)
         if text is None:
             return None
@@ -233,7 +233,7 @@ class Job:
         return None
 
     def integer(self, *names: str) -> int | None:
-        """The number that a command gives; None if it is not given, or is not a number."""
+        """The integer value of a command; None if it is not given, or is not a number."""
         text = self.text(*names)
         if text is None:
             return None
@@ -248,10 +248,10 @@ class Job:
 
 
 def listed(text: str) -> list[str]:
-    """The members of a list with commas, trimmed; quotes around all of it count for nothing."""
+    """The members of a comma-separated list, trimmed; enclosing quotes are ignored."""
     return [member.strip() for member in unquoted(text).split(",") if member.strip()]
 
 
 def unquoted(text: str) -> str:
-    """A text without the double quotes around all of it."""
+    """A text without enclosing double quotes."""
     return text[1:-1] if len(text) >= 2 and text[0] == text[-1] == '"' and '"' not in text[1:-1] else text

@@ -1,10 +1,10 @@
-"""What names mean in a submit description, for one job.
+"""The meaning of names in a submit description, for one job.
 
-A name is looked up in this order: the variables of the queue statement, ``Cluster`` and ``Process``, what the
-description says, and at last what is there without it: ``Step``, ``ItemIndex``, ``ProcId``, ``ARCH`` and the like. So a
-description may hide all but the first three.
+A name is looked up in this order: the variables of the queue statement, ``Cluster`` and ``Process``, the definitions of
+the description, and finally the built-in names: ``Step``, ``ItemIndex``, ``ProcId``, ``ARCH`` and the like. A
+description may therefore redefine all but the first three.
 
-`Macros` is everything that does not change from job to job; `Position` is what does.
+`Macros` has everything that is the same for all jobs; `Position` what differs.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from roost.config.functions import FunctionFailed, file_parts
 from roost.config.host import Host
 from roost.config.references import FILE_FUNCTION, NAME, Call, Reference, pieces
 
-#: Names that differ from job to job, beside the variables of the queue statement.
+#: Names that differ from job to job, besides the variables of the queue statement.
 PROC_NAMES: Final = frozenset(("process", "procid", "jobid", "step", "itemindex", "row"))
-#: Names that are known only once the queue has given the cluster its number.
+#: Names that are known only once the queue has numbered the cluster.
 CLUSTER_NAMES: Final = frozenset(("cluster", "clusterid", "jobid"))
-#: All that a description need not define to have.
+#: All built-in names.
 LIVE_NAMES: Final = PROC_NAMES | CLUSTER_NAMES
 _NOTHING: Final = frozenset[str]()
-#: Names that every description finds, whatever machine it is read on.
+#: Names that every description has, whatever machine it is read on.
 PLATFORM: Final[Mapping[str, str]] = {"arch": "X86_64", "opsys": "LINUX", "islinux": "1", "iswindows": "0"}
 _RANDOM: Final = re.compile(r"\$RANDOM_(?:CHOICE|INTEGER)\(")
 LIVE: Final = Span("<queue>")
@@ -49,13 +49,13 @@ class Position:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Macros:
-    """The definitions that hold where a queue statement stands."""
+    """The definitions in force at a queue statement."""
 
-    #: Folded name to what the description says.
+    #: Folded name to its definition in the description.
     defined: Mapping[str, Found]
     #: Folded names of the queue statement's variables.
     variables: tuple[str, ...]
-    #: Folded name to what is there without a description.
+    #: Folded name to its built-in value.
     built_in: Mapping[str, str]
     host: Host
     limits: Limits
@@ -80,20 +80,20 @@ class Macros:
         return None if text is None else Found(name, text, BUILT_IN)
 
     def stand_in(self, piece: Reference | Call) -> str | None:
-        """A text to take instead of following a reference or calling a function; None: go on as usual."""
+        """A text to use instead of expanding a reference or calling a function; None: expand as usual."""
         return None
 
     def share(self, other: Macros) -> None:
-        """Use what another with the same definitions has found out."""
+        """Share the cached results of another with the same definitions."""
         object.__setattr__(self, "_varying", other._varying)
 
     def varying(self, name: str) -> frozenset[str]:
-        """Which live names the value of a folded name depends on, through all it refers to.
+        """The varying names on which the value of a folded name depends, directly or indirectly.
 
-        ``"?"`` is among them where that cannot be told: chance, or names put together by macros.
+        ``"?"`` is among them if that is unknown: random values, or names constructed by macros.
         """
         if name not in self.defined and name not in LIVE_NAMES and name not in self.variables:
-            # So are most that are asked for.
+            # So are most names that are looked up.
             return _NOTHING
         known = self._varying.get(name)
         if known is not None:
@@ -119,7 +119,7 @@ class Macros:
         return result
 
     def names_in(self, text: str, unsure: set[str]) -> list[str]:
-        """Folded names that a text refers to; ``"?"`` goes into `unsure` where there may be others."""
+        """Folded names that a text refers to; ``"?"`` is added to `unsure` if there may be others."""
         if _RANDOM.search(text):
             unsure.add("?")
         names: list[str] = []
@@ -131,7 +131,7 @@ class Macros:
             for piece in pieces(current):
                 if isinstance(piece, Call):
                     pending.append(piece.arguments)
-                    # Items of functions are names without $( ).
+                    # Arguments of functions are names without $( ).
                     names += [word.lower() for word in re.findall(r"[A-Za-z_][\w.]*", piece.arguments)]
                 elif isinstance(piece, Reference):
                     if NAME.match(piece.name):
@@ -162,7 +162,7 @@ def _live(name: str, position: Position) -> str | None:
 
 @dataclass(slots=True, kw_only=True)
 class JobScope:
-    """The names of one job, as an expander asks for them; notes what was used."""
+    """The names of one job, as an expander looks them up; records those used."""
 
     macros: Macros
     position: Position
@@ -175,7 +175,7 @@ class JobScope:
 
 
 class SubmitExpander(Expander):
-    """An expander for which ``f`` in ``$Ff(x)`` is the whole path from the root."""
+    """An expander for which ``f`` in ``$Ff(x)`` is the absolute path."""
 
     __slots__ = ("macros",)
 

@@ -6,7 +6,7 @@ from roost.classad import Expr
 from roost.schedd.submit.diagnostics import SubmitCode
 from roost.schedd.submit.ending import is_deferred
 from roost.schedd.submit.files import moving_of
-from roost.schedd.submit.job import Job
+from roost.schedd.submit.job import PlannedJob
 from roost.schedd.submit.program import container_of, is_local
 from roost.schedd.submit.requests import Request, is_nothing, requests_of
 
@@ -15,7 +15,7 @@ _SYSTEMS = frozenset(
 )
 
 
-def rank(job: Job) -> None:
+def rank(job: PlannedJob) -> None:
     """Rank."""
     name = job.given("rank", "preferences")
     text = (job.text(name) if name else None) or job.defaults.rank
@@ -28,8 +28,8 @@ def rank(job: Job) -> None:
         job.put("Rank", 0.0)
 
 
-def requirements(job: Job) -> None:
-    """The user's condition, and what every machine needs that is to run this job."""
+def requirements(job: PlannedJob) -> None:
+    """The user's condition, and the requirements of every job on machines."""
     text = job.text("requirements")
     mentioned: frozenset[str] = frozenset()
     clauses = []
@@ -42,7 +42,7 @@ def requirements(job: Job) -> None:
         clauses.append(f"({text})")
         _obsolete(job, expression)
     if job.fact(is_local):
-        # No machine is looked for.
+        # No machine is sought.
         job.put_expression("Requirements", clauses[0] if clauses else "true", "requirements")
         return
     if job.defaults.append_requirements:
@@ -57,7 +57,7 @@ def requirements(job: Job) -> None:
     job.put_expression("Requirements", " && ".join(clauses), "requirements")
 
 
-def _obsolete(job: Job, expression: Expr) -> None:
+def _obsolete(job: PlannedJob, expression: Expr) -> None:
     names = expression.mentioned.plain | expression.mentioned.target
     for key, word in (("memory", "Memory"), ("disk", "Disk"), ("cpus", "Cpus")):
         if key in names:
@@ -65,11 +65,11 @@ def _obsolete(job: Job, expression: Expr) -> None:
                 SubmitCode.OBSOLETE,
                 f"requirements refers to {word}: a partitionable slot is compared as a whole",
                 "requirements",
-                remedy=f"Say request_{key} = …, and leave {word} out of the requirements.",
+                remedy=f"Write request_{key} = …, and remove {word} from the requirements.",
             )
 
 
-def _platform(job: Job, mentioned: frozenset[str]) -> list[str]:
+def _platform(job: PlannedJob, mentioned: frozenset[str]) -> list[str]:
     found = []
     container = job.fact(container_of)
     if "arch" not in mentioned:
@@ -85,7 +85,7 @@ def _platform(job: Job, mentioned: frozenset[str]) -> list[str]:
     return found
 
 
-def _resources(job: Job, mentioned: frozenset[str]) -> list[str]:
+def _resources(job: PlannedJob, mentioned: frozenset[str]) -> list[str]:
     found = []
     for request in job.fact(requests_of):
         clause = _clause(job, request)
@@ -95,8 +95,8 @@ def _resources(job: Job, mentioned: frozenset[str]) -> list[str]:
     return found
 
 
-def _clause(job: Job, request: Request) -> str:
-    """What a machine needs for one request; "" for nothing."""
+def _clause(job: PlannedJob, request: Request) -> str:
+    """The condition for one request; "" for none."""
     if request.resource == "Disk" and request.value is None:
         return "(TARGET.Disk >= DiskUsage)"
     if is_nothing(request):
@@ -111,7 +111,7 @@ def _clause(job: Job, request: Request) -> str:
 _GPU_COMMANDS = ("gpus_minimum_capability", "gpus_maximum_capability", "gpus_minimum_memory", "gpus_minimum_runtime")
 
 
-def _files(job: Job, mentioned: frozenset[str]) -> list[str]:
+def _files(job: PlannedJob, mentioned: frozenset[str]) -> list[str]:
     moves = job.fact(moving_of)
     shared = "(TARGET.FileSystemDomain == MY.FileSystemDomain)"
     methods = [f'stringListIMember("{one}",TARGET.HasFileTransferPluginMethods)' for one in moves.plugins]

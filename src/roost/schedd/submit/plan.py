@@ -1,16 +1,17 @@
-"""Plans: what is common to the jobs of a cluster, and how each differs, computed on demand.
+"""Plans: what the jobs of a cluster have in common, and how each differs, computed on demand.
 
 A plan needs neither the submit description nor the machine it was read on: it keeps the macros that its jobs still
-depend on, the items, and the names of the sections to run again for each job. `to_data` and `from_data` take it to JSON
-and back. Most jobs differ only in a number or a word put into a text: for them a template is filled in (`templates`).
+depend on, the items, and the names of the sections to run again for each job. `to_data` and `from_data` convert it to
+JSON and back. Most jobs differ only in a number or a word within a text: for them a template is filled in
+(`templates`).
 
     >>> plan.count
     100000
     >>> plan.differences(41)
     {'Args': '41'}
 
-The queue numbers a cluster with `for_cluster`, which settles what depends on ``$(Cluster)``; `fill` then makes the ad
-of one job whole.
+The queue numbers a cluster with `for_cluster`, which resolves everything that depends on ``$(Cluster)``; `fill` then
+completes the ad of one job.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from roost.schedd.submit.diagnostics import Findings
 from roost.schedd.submit.queue_statement import JOBS_MAX
 from roost.schedd.submit.sections import section_named
 
-#: Version of the JSON form. A reader refuses a later one.
+#: Version of the JSON form. A reader refuses later versions.
 VERSION: Final = 1
 
 
@@ -41,13 +42,13 @@ class PlanError(ValueError):
 class ClusterPlan:
     """The jobs of one cluster."""
 
-    #: What is equal in all of them; ClusterId, ProcId and GlobalJobId are not among it.
+    #: The attributes that all jobs have in common; ClusterId, ProcId and GlobalJobId are not among them.
     common: ClassAd
     #: One for each queue statement, in the order of their jobs.
     batches: tuple[Batch, ...]
-    #: Jobs that are in the queue at a time; None for all.
+    #: Maximum number of jobs in the queue at a time; None for no limit.
     max_materialize: int | None = None
-    #: Idle jobs that are in the queue at a time; None for all.
+    #: Maximum number of idle jobs in the queue at a time; None for no limit.
     max_idle: int | None = None
     _ends: tuple[int, ...] = field(default=(), init=False, repr=False, compare=False)
     _varying: list[frozenset[str]] = field(default_factory=list, init=False, repr=False, compare=False)
@@ -61,7 +62,7 @@ class ClusterPlan:
 
     @property
     def count(self) -> int:
-        """Jobs in the cluster."""
+        """Number of jobs in the cluster."""
         return self._ends[-1] if self._ends else 0
 
     @property
@@ -87,9 +88,9 @@ class ClusterPlan:
         return batch.differences(index)
 
     def mistake(self, index: int) -> str:
-        """Why a job is not what its description says; "" if nothing is wrong with it.
+        """Why a job is not what its description says; "" if it is correct.
 
-        What a client finds is not submitted. It does not look at every item, and need not look at any.
+        A client does not submit a problem that it finds. It does not check every item, and need not check any.
         """
         batch, index = self._found(index)
         findings = Findings()
@@ -106,17 +107,26 @@ class ClusterPlan:
         _, index, number = max(found, key=lambda each: (each[0], each[2]))
         return index + (self._ends[-number - 1] if number else 0)
 
+    def items(self, jobs: int) -> int:
+        """Of how many items the first so many jobs are."""
+        total = 0
+        for batch in self.batches:
+            taken = min(jobs, batch.count)
+            total += -(-taken // batch.per_row) if taken else 0
+            jobs -= taken
+        return total
+
     def _found(self, index: int) -> tuple[Batch, int]:
         """The batch of a job, and the job's number in it."""
         if not 0 <= index < self.count:
-            raise IndexError(f"the cluster has {self.count} jobs, and none has the number {index}")
+            raise IndexError(f"the cluster has {self.count} jobs, none of them with the number {index}")
         if len(self.batches) == 1:
             return self.batches[0], index
         number = bisect_right(self._ends, index)
         return self.batches[number], index - (self._ends[number - 1] if number else 0)
 
     def for_cluster(self, number: int) -> ClusterPlan:
-        """The plan with the cluster's number known."""
+        """The plan with the cluster's number filled in."""
         batches = tuple(replace(batch, cluster=number) for batch in self.batches)
         common = self.common
         if len(batches) == 1 and batches[0].by_cluster and batches[0].count:
@@ -128,7 +138,7 @@ class ClusterPlan:
         return replace(self, common=common, batches=batches)
 
     def ads(self) -> Iterator[ClassAd]:
-        """The jobs' ads one after another, each whole but for what `fill` gives."""
+        """The jobs' ads one after another, each complete except for what `fill` adds."""
         for index in range(self.count):
             ad = self.common.copy()
             for name, cell in self.differences(index).items():
@@ -136,7 +146,7 @@ class ClusterPlan:
             yield ad
 
     def to_data(self) -> dict[str, Any]:
-        """All of it as JSON."""
+        """All data as JSON."""
         return {
             "version": VERSION,
             "common": {name: cell_to_data(self.common.cells[fold(name)]) for name in self.common},
@@ -150,7 +160,7 @@ class ClusterPlan:
         """The plan of such JSON. Raises `PlanError`."""
         version = data.get("version") if isinstance(data, Mapping) else None
         if version != VERSION:
-            raise PlanError(f"a plan of version {version!r} cannot be read; this is version {VERSION}")
+            raise PlanError(f"cannot read a plan of version {version!r}; this is version {VERSION}")
         try:
             common = ClassAd()
             for name, text in data["common"].items():
@@ -164,7 +174,7 @@ class ClusterPlan:
         except (KeyError, TypeError, AttributeError, ValueError, IndexError, ClassAdError) as problem:
             raise PlanError(f"the plan is damaged: {problem!r}") from problem
         if plan.count > JOBS_MAX:
-            raise PlanError(f"{plan.count} jobs are more than JOBS_MAX = {JOBS_MAX}")
+            raise PlanError(f"{plan.count} jobs exceed JOBS_MAX = {JOBS_MAX}")
         return plan
 
 
@@ -190,10 +200,10 @@ def fill(
     uid_domain: str | None = None,
     now: int | None = None,
 ) -> None:
-    """Put into a job's ad what only the queue knows.
+    """Add the attributes to a job's ad that only the queue knows.
 
-    ClusterId, ProcId and GlobalJobId always; Owner and User when the queue knows better than the description who
-    submits; QDate and EnteredCurrentStatus when it has its own clock.
+    ClusterId, ProcId and GlobalJobId always; Owner and User if the queue has authenticated the submitter; QDate and
+    EnteredCurrentStatus if it has its own clock.
     """
     ad["ClusterId"] = cluster
     ad["ProcId"] = proc
@@ -206,7 +216,9 @@ def fill(
 
 
 def merged(batches: list[tuple[Batch, dict[str, Cell]]]) -> tuple[ClassAd, tuple[Batch, ...]]:
-    """The common ad of batches that each have their constant attributes; what is not common becomes their own."""
+    """The common ad of batches that each have constant attributes; those that are not common to all go to the
+    batches.
+    """
     first = batches[0][1]
     shared = {
         name: cell
@@ -222,7 +234,7 @@ def merged(batches: list[tuple[Batch, dict[str, Cell]]]) -> tuple[ClassAd, tuple
     made = []
     for batch, constants in batches:
         own = {name: cell for name, cell in constants.items() if name not in shared}
-        # What is steady in a batch alone is not in the cluster's ad: each job then says it.
+        # An attribute that is constant only within a batch is not in the cluster's ad, so each job has it.
         steady = {name: cell for name, cell in batch.steady.items() if name in shared}
         made.append(replace(batch, own=own, steady=steady, _forms=None))
     return common, tuple(made)

@@ -1,4 +1,4 @@
-"""From a queue statement to a batch: which sections are common, which differ, and what the machine says of files."""
+"""From a queue statement to a batch: which sections are common, which differ, and the sizes of files on the machine."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from roost.schedd.submit.batch import Batch, PlanHost
 from roost.schedd.submit.diagnostics import Findings, SubmitCode
 from roost.schedd.submit.files import directory_of, moving_of
 from roost.schedd.submit.host import FileKind, SubmitHost
-from roost.schedd.submit.job import Defaults, Job
+from roost.schedd.submit.job import Defaults, PlannedJob
 from roost.schedd.submit.macros import CLUSTER_NAMES, Macros, Position
 from roost.schedd.submit.program import executable_of, transfers_executable
 from roost.schedd.submit.queue_statement import QueueItems
 from roost.schedd.submit.requests import size_in
 from roost.schedd.submit.sections import SECTIONS, custom, custom_keys, run
 
-#: Jobs whose own files are looked at; beyond that the first job stands for the rest.
+#: Maximum number of jobs whose own files are checked; beyond that the first job stands for the rest.
 SIZED_MAX: Final = 10_000
-#: Jobs whose attributes are tried when the description is read.
+#: Maximum number of jobs whose attributes are computed when the description is read.
 TRIED_MAX: Final = 2_000
-#: What all jobs of a cluster have in common, once it has its number.
+#: Attributes that all jobs of a cluster have in common, once it has its number.
 _SHARED: Final = CLUSTER_NAMES - {"jobid"}
 
 
@@ -50,7 +50,7 @@ class Planner:
     defaults: Defaults
     built_in: Mapping[str, str]
     findings: Findings
-    #: Whether files are looked at.
+    #: Whether files are checked.
     looks: bool = True
     #: Whether a missing input file is an error (SUBMIT_SKIP_FILECHECKS false), not a warning.
     strict: bool = False
@@ -79,7 +79,7 @@ class Planner:
         )
         keys = custom_keys(macros)
         batch.overridden = frozenset(key.removeprefix("my.") for key in keys)
-        job = Job(self._at(batch, 0), self._position(batch), self.defaults, self.findings, defined, batch.where)
+        job = PlannedJob(self._at(batch, 0), self._position(batch), self.defaults, self.findings, defined, batch.where)
         constants = self._sort(batch, job, keys)
         advise(job)
         without_effect.tell(job)
@@ -96,11 +96,11 @@ class Planner:
 
     @staticmethod
     def _position(batch: Batch) -> Position:
-        """Of the first job; of a job that would be the first, if there is none."""
+        """The position of the first job, or of a hypothetical first job if there is none."""
         return batch.position(0) if batch.count else Position(row=tuple("" for _ in batch.variables))
 
-    def _sort(self, batch: Batch, job: Job, keys: list[str]) -> dict[str, Cell]:
-        """Run everything for the first job, and tell what is the same in all jobs from what is not."""
+    def _sort(self, batch: Batch, job: PlannedJob, keys: list[str]) -> dict[str, Cell]:
+        """Run everything for the first job, and separate what is common to all jobs from what differs."""
         constants: dict[str, Cell] = {}
         differing, by_cluster = [], []
         for result in run(job, (*SECTIONS, *(custom(key) for key in keys))):
@@ -120,7 +120,7 @@ class Planner:
         return constants
 
     def _try(self, batch: Batch, defined: Mapping[str, Definition]) -> None:
-        """Make the attributes of jobs with other items, so that mistakes in them are told now, each kind once."""
+        """Compute the attributes of jobs with other items to report their problems now, each kind once."""
         if not batch.sections or batch.count < 2:
             return
         rows = min(len(batch.rows), TRIED_MAX)
@@ -149,7 +149,7 @@ class Planner:
     ) -> None:
         """ExecutableSize and the like, and warnings about missing files."""
         looker = _Looker(self.host, {}, Severity.ERROR if self.strict else Severity.WARNING)
-        job = Job(self._at(batch, 0), self._position(batch), self.defaults, self.findings, defined, batch.where)
+        job = PlannedJob(self._at(batch, 0), self._position(batch), self.defaults, self.findings, defined, batch.where)
         job.asked = set()
         first = looker.sizes(job)
         used |= job.used
@@ -159,7 +159,7 @@ class Planner:
             return
         rows = [first]
         for index in range(1, batch.count):
-            other = Job(
+            other = PlannedJob(
                 self._at(batch, index), batch.position(index), self.defaults, self.findings, defined, batch.where
             )
             rows.append(looker.sizes(other))
@@ -179,7 +179,7 @@ def _over(cells: Mapping[str, int], overridden: frozenset[str]) -> dict[str, Cel
 
 @dataclass(frozen=True, slots=True)
 class _Looker:
-    """Looks at the files of jobs, at each file once."""
+    """Checks the files of jobs, each file once."""
 
     host: SubmitHost
     #: Path to size; None for a file that does not exist.
@@ -192,8 +192,8 @@ class _Looker:
             self.known[path] = self.host.size_of(path)
         return self.known[path]
 
-    def sizes(self, job: Job) -> dict[str, int]:
-        """ExecutableSize, ImageSize, DiskUsage (KiB) and TransferInputSizeMB; what is missing is reported."""
+    def sizes(self, job: PlannedJob) -> dict[str, int]:
+        """ExecutableSize, ImageSize, DiskUsage (KiB) and TransferInputSizeMB; missing files are reported."""
         directory = job.fact(directory_of)
         if "$$(" not in directory and self.host.kind_of(directory) is not FileKind.DIRECTORY:
             name = job.given("initialdir", "initial_dir", "iwd", "job_iwd")
@@ -210,13 +210,13 @@ class _Looker:
             found["DiskUsage"] = self._said(job, "disk_usage", disk)
         return found
 
-    def _said(self, job: Job, command: str, text: str) -> int:
+    def _said(self, job: PlannedJob, command: str, text: str) -> int:
         size = size_in(text, 1)
         if size is None or size < 0:
             job.report(SubmitCode.SIZE, f"{command} = {text} is not a valid size", command)
         return size or 0
 
-    def _program(self, job: Job) -> int:
+    def _program(self, job: PlannedJob) -> int:
         findings, job.findings = job.findings, Findings()
         path = job.fact(executable_of)
         job.findings = findings
@@ -229,19 +229,22 @@ class _Looker:
             job.report(SubmitCode.EXECUTABLE_MISSING, f"the program {path} does not exist", name, remedy=remedy)
         elif size is not None and self.host.kind_of(path) is FileKind.DIRECTORY:
             job.report(SubmitCode.EXECUTABLE_MISSING, f"{path} is a directory", "executable",
-                       remedy="Name a file in it.")  # fmt: skip
+                       remedy="Name a file in that directory.")  # fmt: skip
         return size or 0
 
-    def _elsewhere(self, job: Job) -> str | None:
-        """What to do where the program is beside the description; None where it is not."""
+    def _elsewhere(self, job: PlannedJob) -> str | None:
+        """The remedy if the program is next to the description; None otherwise."""
         directory = posixpath.dirname(job.where.file)
         beside = posixpath.join(job.defaults.cwd, directory, job.text("executable", "Cmd") or "")
         if not directory or self._size(beside) is None:
             return None
-        return f"It is next to the description, but paths are relative to where you submit: `cd {directory}` first."
+        return (
+            "It is next to the description, but paths are relative to the directory that you submit from: "
+            f"`cd {directory}` first."
+        )
 
-    def _inputs(self, job: Job, directory: str) -> list[tuple[str, str]]:
-        """Command and path of every file that the job takes along."""
+    def _inputs(self, job: PlannedJob, directory: str) -> list[tuple[str, str]]:
+        """Command and path of every input file of the job."""
         findings, job.findings = job.findings, Findings()
         moves = job.fact(moving_of)
         job.findings = findings
@@ -255,7 +258,7 @@ class _Looker:
             if "://" not in path and "$$(" not in path
         ]
 
-    def _input(self, job: Job, named: tuple[str, str]) -> int:
+    def _input(self, job: PlannedJob, named: tuple[str, str]) -> int:
         command, path = named
         size = self._size(path)
         if size is None:

@@ -1,4 +1,4 @@
-"""What is run: universe, executable, arguments, environment, containers."""
+"""What a job runs: universe, executable, arguments, environment, containers."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from roost.model.command_line import (
     unquote,
 )
 from roost.schedd.submit.diagnostics import SubmitCode
-from roost.schedd.submit.job import Job
+from roost.schedd.submit.job import PlannedJob
 
 VANILLA: Final = 5
-#: Universes whose jobs run beside the queue, and on no machine of the pool.
+#: Universes whose jobs run on the queue's machine, and on no machine of the pool.
 LOCAL_UNIVERSES: Final = {"scheduler": 7, "local": 12}
 _UNIVERSES: Final = {
     "standard": 1,
@@ -40,12 +40,12 @@ _UNIVERSES: Final = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Container:
-    """The image that a job runs in."""
+    """The image in which the job runs."""
 
     #: The command that names it.
     command: str
     image: str
-    #: Docker itself runs it, not whatever runs containers.
+    #: Docker itself runs it, instead of the machine's container runtime.
     docker: bool = False
 
     @property
@@ -55,12 +55,12 @@ class Container:
 
     @property
     def is_file(self) -> bool:
-        """Whether the image is a file that the job takes along."""
+        """Whether the image is a file that is transferred with the job."""
         return self.image.endswith(".sif") and "://" not in self.image
 
 
-def universe_of(job: Job) -> str:
-    """The universe's name in lower case; a wrong one is reported, and vanilla given."""
+def universe_of(job: PlannedJob) -> str:
+    """The universe's name in lower case; an invalid one is reported, and treated as vanilla."""
     text = (job.text("universe") or "vanilla").lower()
     if text.isdecimal():
         text = next((name for name, number in _UNIVERSES.items() if number == int(text)), text)
@@ -72,13 +72,13 @@ def universe_of(job: Job) -> str:
     return "vanilla"
 
 
-def is_local(job: Job) -> bool:
-    """Whether the job runs beside the queue."""
+def is_local(job: PlannedJob) -> bool:
+    """Whether the job runs on the queue's machine."""
     return job.fact(universe_of) in LOCAL_UNIVERSES
 
 
-def container_of(job: Job) -> Container | None:
-    """The container of the job; None for a job without."""
+def container_of(job: PlannedJob) -> Container | None:
+    """The container of the job; None for a job without one."""
     universe = job.fact(universe_of)
     docker, image = job.text("docker_image"), job.text("container_image")
     if docker is not None:
@@ -92,28 +92,28 @@ def container_of(job: Job) -> Container | None:
     return None
 
 
-def transfers_executable(job: Job) -> bool:
-    """Whether the program is taken along."""
+def transfers_executable(job: PlannedJob) -> bool:
+    """Whether the program is transferred."""
     return job.text("shell") is None and job.truth("transfer_executable", "TransferExecutable") is not False
 
 
-def executable_of(job: Job) -> str | None:
-    """Cmd; None if the description does not say."""
+def executable_of(job: PlannedJob) -> str | None:
+    """Cmd; None if the description does not set it."""
     if job.text("shell") is not None:
         return "/bin/sh"
     text = job.text("executable", "Cmd") if job.text("executable") else None
     if text is None:
         container = job.fact(container_of)
         if container is None:
-            job.report(SubmitCode.NO_EXECUTABLE, "no executable is named")
+            job.report(SubmitCode.NO_EXECUTABLE, "no executable is given")
         return None
     if not job.fact(transfers_executable) or "://" in text:
         return text
     return posixpath.join(job.defaults.cwd, text)
 
 
-def universe(job: Job) -> None:
-    """JobUniverse, and what containers need."""
+def universe(job: PlannedJob) -> None:
+    """JobUniverse, and the attributes of containers."""
     job.put("JobUniverse", LOCAL_UNIVERSES.get(job.fact(universe_of), VANILLA))
     container = job.fact(container_of)
     if container is None:
@@ -132,7 +132,7 @@ def universe(job: Job) -> None:
         job.put("ContainerImage", container.image)
 
 
-def executable(job: Job) -> None:
+def executable(job: PlannedJob) -> None:
     """Cmd and TransferExecutable."""
     path = job.fact(executable_of)
     if path is not None:
@@ -144,7 +144,7 @@ def executable(job: Job) -> None:
         job.put("TransferExecutable", False)
 
 
-def arguments(job: Job) -> None:
+def arguments(job: PlannedJob) -> None:
     """Arguments in the new form, or Args in the old one, as the user wrote them."""
     line = job.text("shell")
     if line is not None:
@@ -166,7 +166,7 @@ def arguments(job: Job) -> None:
 
 
 def _offset(text: str, problem: CommandLineError) -> int:
-    """Where in a command's value the mistake is, which may be counted in the text without its quotes."""
+    """Where the problem is in a command's value; the offset may be relative to the text without its quotes."""
     return problem.at if problem.text == text else max(0, text.find(problem.text[problem.at :][:20]))
 
 
@@ -174,8 +174,8 @@ def _remedy(problem: CommandLineError) -> str:
     return problem.remedy[:1].upper() + problem.remedy[1:] + "."
 
 
-def environment(job: Job) -> None:
-    """Environment: what is inherited, and over it what is given."""
+def environment(job: PlannedJob) -> None:
+    """Environment: inherited variables, overridden by explicit ones."""
     found = dict(inherited_by(job))
     name = job.given("environment2", "environment", "env")
     text = job.text(name) if name else None
@@ -188,8 +188,8 @@ def environment(job: Job) -> None:
     job.put("Environment", environment_to_raw(found))
 
 
-def inherited_by(job: Job) -> Mapping[str, str]:
-    """What of the user's environment the job has (getenv)."""
+def inherited_by(job: PlannedJob) -> Mapping[str, str]:
+    """The variables of the user's environment that the job inherits (getenv)."""
     text = job.text("getenv")
     if text is None or text.lower() in ("false", "f", "no", "0"):
         return {}
@@ -201,7 +201,7 @@ def inherited_by(job: Job) -> Mapping[str, str]:
 
 
 def _wanted(name: str, patterns: list[str]) -> bool:
-    """Whether a list of patterns takes a name: some pattern does, and none with ``!`` before it."""
+    """Whether a list of patterns selects a name: some pattern matches, and none with ``!`` before it."""
     folded = name.lower()
     taken = False
     for pattern in patterns:

@@ -5,9 +5,9 @@ order of the items; ``$(Step)`` counts within an item, ``$(ItemIndex)`` is the i
 
 * ``in``: words, separated by commas or blanks, on one line or in parentheses over several;
 * ``matching``: the files and directories that patterns match, sorted; directories end with a slash;
-* ``from``: a file, the output of ``command |``, or lines in parentheses; one item a line, its words for one variable
-  after another, the last of which takes the rest. Comments and blank lines are not items. With ``TABLE`` before it, the
-  first line names the variables; if it has commas, only they separate the words.
+* ``from``: a file, the output of ``command |``, or lines in parentheses; one item per line, its words assigned to the
+  variables in order, the last of which takes the rest. Comments and blank lines are not items. With ``TABLE`` before
+  it, the first line names the variables; if it has commas, only they separate the words.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from roost.config.expressions import ExpressionProblem
 from roost.schedd.submit.diagnostics import Findings, SubmitCode
 from roost.schedd.submit.host import FileKind, LanguageHost
 
-#: Jobs of one submission.
+#: Maximum number of jobs of one submission.
 JOBS_MAX: Final = 10_000_000
 ITEMS_MAX: Final = 5_000_000
 
@@ -37,20 +37,20 @@ _TABLE: Final = re.compile(r"table\b\s*", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueItems:
-    """What a queue statement comes to."""
+    """The result of a queue statement."""
 
-    #: Jobs for each item.
+    #: Number of jobs for each item.
     count: int
-    #: Names as written; empty where there are no items.
+    #: Names as written; empty if there are no items.
     variables: tuple[str, ...] = ()
-    #: A row of values for each item left after the slice; one empty row where there are no items.
+    #: A row of values for each item left after the slice; one empty row if there are no items.
     rows: tuple[tuple[str, ...], ...] = ((),)
-    #: The place of each row before the slice; None where that is its place now.
+    #: The place of each row before the slice; None if unchanged.
     indices: tuple[int, ...] | None = None
 
     @property
     def jobs(self) -> int:
-        """How many jobs are queued."""
+        """Number of jobs queued."""
         return self.count * len(self.rows)
 
 
@@ -69,7 +69,7 @@ def read_queue(
     host: LanguageHost,
     findings: Findings,
 ) -> QueueItems | None:
-    """What a queue statement says; None, with a finding, if it cannot be read."""
+    """Parse a queue statement; None, with a finding, if it cannot be parsed."""
     reader = _Reader(span, expand, host, findings)
     try:
         items = reader.read(arguments.strip(), item_lines)
@@ -77,10 +77,10 @@ def read_queue(
         findings.report(problem.code, str(problem), span)
         return None
     if items.jobs > JOBS_MAX:
-        findings.report(SubmitCode.LIMIT_REACHED, f"{items.jobs} jobs are more than JOBS_MAX = {JOBS_MAX}", span)
+        findings.report(SubmitCode.LIMIT_REACHED, f"{items.jobs} jobs exceed JOBS_MAX = {JOBS_MAX}", span)
         return None
     if items.jobs == 0:
-        findings.report(SubmitCode.NO_JOBS, f"`queue {arguments}` makes no jobs", span)
+        findings.report(SubmitCode.NO_JOBS, f"`queue {arguments}` produces no jobs", span)
     return items
 
 
@@ -107,7 +107,7 @@ class _Reader:
         if word == "from" and (table := _TABLE.match(after)) is not None:
             lines = self._lines(after[table.end() :], item_lines)
             if not lines:
-                raise _Wrong("the table has no line that names its columns", SubmitCode.ITEMS)
+                raise _Wrong("the table has no line with column names", SubmitCode.ITEMS)
             variables = self._variables(lines[0])
             rows = _table(lines[1:], len(variables)) if "," in lines[0] else _rows(lines[1:], len(variables))
         elif word == "from":
@@ -118,7 +118,7 @@ class _Reader:
                 words = self._matching(words, mode.group(1).lower() if mode else "any")
             rows = [(one, *("" for _ in variables[1:])) for one in words]
         if len(rows) > ITEMS_MAX:
-            raise _Wrong(f"{len(rows)} items are more than ITEMS_MAX = {ITEMS_MAX}", SubmitCode.LIMIT_REACHED)
+            raise _Wrong(f"{len(rows)} items exceed ITEMS_MAX = {ITEMS_MAX}", SubmitCode.LIMIT_REACHED)
         return self._sliced(count, variables, rows, chosen)
 
     # -- before the keyword
@@ -138,7 +138,7 @@ class _Reader:
         if number < 0:
             raise _Wrong(f"the number of jobs is negative: {number}")
         if number > JOBS_MAX:
-            raise _Wrong(f"{number} jobs are more than JOBS_MAX = {JOBS_MAX}", SubmitCode.LIMIT_REACHED)
+            raise _Wrong(f"{number} jobs exceed JOBS_MAX = {JOBS_MAX}", SubmitCode.LIMIT_REACHED)
         return number
 
     def _before(self, text: str) -> tuple[int, tuple[str, ...]]:
@@ -158,7 +158,7 @@ class _Reader:
             if folded.count(key) > 1:
                 raise _Wrong(f"the variable {name} is named twice")
             if key in ("process", "cluster"):
-                raise _Wrong(f"{name} is set by the queue itself; choose another name")
+                raise _Wrong(f"{name} is a variable that the queue sets; choose another name")
         return names
 
     # -- items
@@ -181,11 +181,11 @@ class _Reader:
             return [inner] if inner else []
         source = self.expand(text).strip()
         if not source:
-            raise _Wrong("`from` names no file, and no items follow")
+            raise _Wrong("`from` is followed by neither a file nor items")
         if source.endswith("|"):
             result = self.host.run_command(source[:-1].strip())
             if result.status != 0:
-                message = f"{source[:-1].strip()!r} ended with status {result.status}"
+                message = f"{source[:-1].strip()!r} exited with status {result.status}"
                 raise _Wrong(message, SubmitCode.ITEMS)
             content: str | None = result.output
         else:
@@ -224,7 +224,7 @@ class _Reader:
         if chosen.group(2) is None:
             if begin is None:
                 raise _Wrong("a slice is empty")
-            # A lone number chooses one item, counted from the end if negative.
+            # A single number chooses one item, counted from the end if negative.
             indices = range(len(rows))[begin : begin + 1 if begin != -1 else None]
         elif step is not None and step < 1:
             raise _Wrong(f"the step of a slice must be at least 1, not {step}")
@@ -236,7 +236,7 @@ class _Reader:
 
 
 def _keyword(text: str) -> re.Match[str] | None:
-    """Where ``in``, ``from`` or ``matching`` stands as a word of its own, outside macros."""
+    """The position of ``in``, ``from`` or ``matching`` as a separate word outside macros."""
     return next(
         (
             match
@@ -253,7 +253,7 @@ def _rows(lines: Iterable[str], width: int) -> list[tuple[str, ...]]:
 
 
 def _table(lines: Iterable[str], width: int) -> list[tuple[str, ...]]:
-    """The fields of each line, which are separated by commas alone."""
+    """The fields of each line, which are separated by commas only."""
     found = []
     for line in lines:
         fields = [field.strip() for field in line.split(",", width - 1)]

@@ -1,4 +1,4 @@
-"""What a job asks for: cores, memory, disk, other resources; what it is known to need."""
+"""The resources that a job requests: cores, memory, disk and others; and its known needs."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from typing import Final
 from roost.base.records import dataclass
 from roost.classad import Expr
 from roost.schedd.submit.diagnostics import SubmitCode
-from roost.schedd.submit.job import Job
+from roost.schedd.submit.job import PlannedJob
 
 _SIZE: Final = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+))\s*(?:([KMGT])B?)?\Z", re.IGNORECASE)
 _LIKE_A_SIZE: Final = re.compile(r"[\d.+-]+\s*[A-Za-z]*\Z")
-#: A number with a unit within something else.
+#: A number with a unit inside other text.
 _WITH_UNIT: Final = re.compile(r"(?<![\w.\"'])\d+\.?\d*\s*[KMGT]B?\b", re.IGNORECASE)
 _POWERS: Final = {"K": 1, "M": 2, "G": 3, "T": 4}
 _OWN: Final = frozenset(("cpus", "memory", "disk", "gpus"))
-#: What people write for one of them.
+#: Common mistakes for one of them.
 _SLIPS: Final = {"mem": "memory", "ram": "memory", "core": "cpus", "cores": "cpus", "threads": "cpus"}
 _RESOURCE: Final = re.compile(r"request_([A-Za-z_]\w*)\Z", re.IGNORECASE)
 _GPU_WORDS: Final = (
@@ -31,17 +31,17 @@ _GPU_WORDS: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """What is asked for of one resource."""
+    """The request for one resource."""
 
-    #: Attribute: RequestMemory.
+    #: Attribute of the job: RequestMemory.
     attribute: str
-    #: The machine's attribute: Memory.
+    #: Attribute of the machine: Memory.
     resource: str
-    #: Number, text or expression; None: nothing is asked for, by the user's own word.
+    #: Number, text or expression; None: the user explicitly requests nothing.
     value: int | float | str | Expr | None
-    #: Whether the user said it.
+    #: Whether the user set it.
     given: bool
-    #: The sizes after the first one of a list: what to ask for when that was not enough.
+    #: The sizes after the first one of a list, to be requested when the first was not enough.
     following: tuple[int, ...] = ()
 
 
@@ -57,17 +57,17 @@ def size_in(text: str, power: int) -> int | None:
 
 
 def sizes_in(text: str, power: int) -> tuple[int, ...] | None:
-    """One size or several with commas between them, as `size_in`; None if a member is not a size."""
+    """One size or several separated by commas, as `size_in`; None if a member is not a size."""
     sizes = [size_in(member.strip(), power) for member in text.split(",")]
     return None if None in sizes else tuple(size for size in sizes if size is not None)
 
 
 def rising(sizes: tuple[int, ...]) -> bool:
-    """Whether each size is above the one before it."""
+    """Whether each size is larger than the one before it."""
     return all(low < high for low, high in pairwise(sizes))
 
 
-def _sized(job: Job, command: str, attribute: str, default: str, power: int) -> Request:
+def _sized(job: PlannedJob, command: str, attribute: str, default: str, power: int) -> Request:
     name = job.given(command, attribute)
     text = job.text(name) if name else default
     resource = attribute.removeprefix("Request")
@@ -89,8 +89,8 @@ def _sized(job: Job, command: str, attribute: str, default: str, power: int) -> 
     return Request(attribute=attribute, resource=resource, value=value, given=name is not None, following=following)
 
 
-def size_expression(job: Job, attribute: str, text: str, name: str, power: int) -> Expr | None:
-    """The expression of a text; a wrong text that looks like a size, or has one in it, is reported as one."""
+def size_expression(job: PlannedJob, attribute: str, text: str, name: str, power: int) -> Expr | None:
+    """The expression in a text; an invalid text that is, or contains, a size is reported as such."""
     if all(not member or _LIKE_A_SIZE.match(member) for member in map(str.strip, text.split(","))):
         what = "a valid list of sizes" if "," in text else "a valid size"
         job.report(SubmitCode.SIZE, f"{name} = {text} is not {what}", name)
@@ -103,14 +103,14 @@ def size_expression(job: Job, attribute: str, text: str, name: str, power: int) 
     return job.parsed(attribute, text, name)
 
 
-def _counted(job: Job, command: str, attribute: str, default: str) -> Request:
+def _counted(job: PlannedJob, command: str, attribute: str, default: str) -> Request:
     name = job.given(command, attribute)
     text = (job.text(name) if name else default) or ""
     value = None if text.lower() in ("undefined", "") else _number_or_expression(job, attribute, text, name or command)
     return Request(attribute=attribute, resource=attribute.removeprefix("Request"), value=value, given=name is not None)
 
 
-def _number_or_expression(job: Job, attribute: str, text: str, name: str) -> int | float | str | Expr | None:
+def _number_or_expression(job: PlannedJob, attribute: str, text: str, name: str) -> int | float | str | Expr | None:
     expression = job.parsed(attribute, text, name)
     if expression is None or not expression.is_literal:
         return expression
@@ -118,8 +118,8 @@ def _number_or_expression(job: Job, attribute: str, text: str, name: str) -> int
     return value if isinstance(value, int | float | str) and not isinstance(value, bool) else expression
 
 
-def requests_of(job: Job) -> tuple[Request, ...]:
-    """Everything asked for, in the order in which requirements name it."""
+def requests_of(job: PlannedJob) -> tuple[Request, ...]:
+    """All requests, in the order in which requirements name them."""
     defaults = job.defaults
     found = [
         _sized(job, "request_disk", "RequestDisk", defaults.request_disk, 1),
@@ -139,17 +139,17 @@ def requests_of(job: Job) -> tuple[Request, ...]:
     return tuple(found)
 
 
-def _looked_at(job: Job, key: str, resource: str) -> None:
-    """Say so where a resource of the usual ones was probably meant."""
+def _looked_at(job: PlannedJob, key: str, resource: str) -> None:
+    """Report a name that was probably meant to be a standard resource."""
     from difflib import get_close_matches
 
     meant = _SLIPS.get(resource.lower()) or next(iter(get_close_matches(resource.lower(), sorted(_OWN), 1, 0.75)), None)
     if meant is not None:
-        message = f"request_{resource} asks for a resource {resource} that the site must have defined"
+        message = f"request_{resource} requests the resource {resource}, which the site must define"
         job.report(SubmitCode.SUSPICIOUS, message, key, suggestion=f"request_{meant}")
 
 
-def requests(job: Job) -> None:
+def requests(job: PlannedJob) -> None:
     """RequestCpus and the rest."""
     for request in job.fact(requests_of):
         match request.value:
@@ -162,8 +162,8 @@ def requests(job: Job) -> None:
     gpus(job)
 
 
-def gpus(job: Job) -> None:
-    """What is wanted of each graphics processor."""
+def gpus(job: PlannedJob) -> None:
+    """The requirements on each GPU."""
     if job.given("request_gpus", "RequestGPUs") is None:
         return
     parts, spoken = [], frozenset[str]()
@@ -180,7 +180,7 @@ def gpus(job: Job) -> None:
             job.report(SubmitCode.SIZE, f"{command} = {text} is not a number", command)
             continue
         job.put(attribute, value)
-        # What the user's own expression says of the capability replaces what follows from the two commands.
+        # The user's own expression about the capability replaces what follows from the two commands.
         if not ("capability" in spoken and clause.startswith("Capability ")):
             parts.append(clause)
     if own is not None:
@@ -196,8 +196,8 @@ def _is_looser_than_and(expression: Expr) -> bool:
     return isinstance(tree, Conditional | Elvis) or (isinstance(tree, Binary) and tree.op is Op.OR)
 
 
-def _property_of_gpus(job: Job, command: str, text: str) -> int | float | None:
-    """A number that GPUs are to have; a version of the runtime, x.y, is x times 1000 and y times 10."""
+def _property_of_gpus(job: PlannedJob, command: str, text: str) -> int | float | None:
+    """A minimum number for GPUs; a runtime version x.y is x times 1000 plus y times 10."""
     version = re.fullmatch(r"(\d{1,3})(?:\.(\d{1,2}))?", text.strip()) if command == "gpus_minimum_runtime" else None
     if version is not None:
         return int(version[1]) * 1000 + int(version[2] or 0) * 10
@@ -206,12 +206,12 @@ def _property_of_gpus(job: Job, command: str, text: str) -> int | float | None:
 
 
 def literal(value: object) -> float | None:
-    """A number that is known now; None for anything else."""
+    """A number that is known now; None for any other value."""
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
 def is_nothing(request: Request) -> bool:
-    """Whether so little is asked for that any machine has it."""
+    """Whether the request is so small that any machine meets it."""
     number = literal(request.value)
     if request.value is None:
         return True

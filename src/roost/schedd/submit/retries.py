@@ -1,9 +1,10 @@
-"""What a job asks for when a machine got rid of it because it used more memory, or disk, than it had asked for.
+"""What a job requests after a machine evicted it because it used more memory, or disk, than it had requested.
 
 ``retry_request_memory`` is a size, a list of rising sizes or an expression; the sizes after the first one of a list in
 ``request_memory`` are the same. ``retry_request_memory_increase`` is what is added each time, or an expression of
-RequestMemory that gives the next request. ``retry_request_memory_max`` limits both, and is alone the one other request.
-The same words with ``disk`` are about RequestDisk. `roost.schedd.job_policy.expressions` acts on the attributes.
+RequestMemory that gives the next request. ``retry_request_memory_max`` limits both; alone, it is the only other
+request. The same commands with ``disk`` apply to RequestDisk. `roost.schedd.job_policy.expressions` acts on the
+attributes.
 """
 
 from __future__ import annotations
@@ -15,28 +16,28 @@ from roost.base.records import dataclass
 from roost.classad import Expr
 from roost.classad.values import fold
 from roost.schedd.submit.diagnostics import SubmitCode
-from roost.schedd.submit.job import Job
+from roost.schedd.submit.job import PlannedJob
 from roost.schedd.submit.requests import Request, literal, requests_of, rising, size_expression, size_in, sizes_in
 
 
 @dataclass(frozen=True, slots=True)
 class _Resource:
-    #: Of sizes: 1 for KiB, 2 for MiB.
+    #: Exponent of sizes: 1 for KiB, 2 for MiB.
     power: int
     command: str
     attribute: str
 
     @property
     def retry(self) -> str:
-        """The command that names the next requests."""
+        """The command that gives the next requests."""
         return f"retry_{self.command}"
 
 
 _RESOURCES: Final = (_Resource(2, "request_memory", "RequestMemory"), _Resource(1, "request_disk", "RequestDisk"))
 
 
-def retries_with_more(job: Job) -> None:
-    """RetryRequestMemory, NextRequestMemory and MaxRequestMemory, and the same of RequestDisk."""
+def retries_with_more(job: PlannedJob) -> None:
+    """RetryRequestMemory, NextRequestMemory and MaxRequestMemory, and the same for RequestDisk."""
     requests = {request.attribute: request for request in job.fact(requests_of)}
     for resource in _RESOURCES:
         request = requests[resource.attribute]
@@ -45,8 +46,8 @@ def retries_with_more(job: Job) -> None:
         _limit(job, resource, request)
 
 
-def _steps(job: Job, resource: _Resource, request: Request) -> bool:
-    """The requests that are named, one after another; whether there are any."""
+def _steps(job: PlannedJob, resource: _Resource, request: Request) -> bool:
+    """The explicit list of requests; return whether there is one."""
     command, attribute = resource.retry, f"Retry{resource.attribute}"
     text = job.text(command)
     if text is None:
@@ -54,7 +55,7 @@ def _steps(job: Job, resource: _Resource, request: Request) -> bool:
             job.put_expression(attribute, _as_list(request.following), resource.command)
         return bool(request.following)
     if request.following:
-        message = f"{command} counts, and the sizes after the first one of {resource.command} do not"
+        message = f"{command} takes precedence, and all but the first size in {resource.command} are ignored"
         job.report(SubmitCode.CONFLICT, message, command)
     sizes = sizes_in(text, resource.power)
     if sizes is None:
@@ -71,7 +72,7 @@ def _steps(job: Job, resource: _Resource, request: Request) -> bool:
     return True
 
 
-def _put(job: Job, attribute: str, expression: Expr | None) -> None:
+def _put(job: PlannedJob, attribute: str, expression: Expr | None) -> None:
     if expression is not None:
         job.put_expression(attribute, expression.source or str(expression), None)
 
@@ -80,14 +81,16 @@ def _as_list(sizes: tuple[int, ...]) -> str:
     return f"{{{', '.join(map(str, sizes))}}}"
 
 
-def _increase(job: Job, resource: _Resource, *, has_steps: bool) -> None:
+def _increase(job: PlannedJob, resource: _Resource, *, has_steps: bool) -> None:
     command = f"{resource.retry}_increase"
     text = job.text(command)
     if text is None:
         return
     if has_steps:
         # As in HTCondor.
-        message = f"{command} = {text} is ignored: {resource.retry}, or a list in {resource.command}, names the sizes"
+        message = (
+            f"{command} = {text} is ignored because {resource.retry}, or a list in {resource.command}, gives the sizes"
+        )
         job.report(SubmitCode.CONFLICT, message, command)
         return
     amount: float | None = size_in(text, resource.power)
@@ -103,13 +106,13 @@ def _increase(job: Job, resource: _Resource, *, has_steps: bool) -> None:
         amount = literal(job.computed(text))
     if amount is None or amount <= 0:
         message = f"{command} = {text} is neither a size above 0 nor an expression of {resource.attribute}"
-        remedy = f"Write how much to add, such as 500 MB, or the next request, such as {resource.attribute} * 2."
+        remedy = f"Write the amount to add, such as 500 MB, or the next request, such as {resource.attribute} * 2."
         job.report(SubmitCode.SIZE, message, command, remedy=remedy)
         return
     job.put_expression(f"Next{resource.attribute}", f"{resource.attribute} + {math.ceil(amount)}", command)
 
 
-def _limit(job: Job, resource: _Resource, request: Request) -> None:
+def _limit(job: PlannedJob, resource: _Resource, request: Request) -> None:
     command = f"{resource.retry}_max"
     text = job.text(command)
     if text is None:
@@ -123,9 +126,9 @@ def _limit(job: Job, resource: _Resource, request: Request) -> None:
         _compared(job, command, text, size, request)
 
 
-def _compared(job: Job, command: str, text: str, most: int, request: Request) -> None:
-    """Say so where the job can never be tried again."""
+def _compared(job: PlannedJob, command: str, text: str, most: int, request: Request) -> None:
+    """Report a job that can never be retried with more."""
     present = literal(request.value)
     if present is not None and most <= present:
-        message = f"{command} = {text} is not more than the job asks for at first: it is never tried with more"
+        message = f"{command} = {text} is not larger than the first request, so the job is never retried with more"
         job.report(SubmitCode.SUSPICIOUS, message, command)

@@ -1,8 +1,8 @@
 """Executing the lines of a submit description up to each queue statement.
 
 The lines are those of the configuration language, with three differences: ``+Name = expression`` is short for
-``MY.Name``; a queue statement is one more kind of line, which may be followed by lines of items; and nothing of the
-pool's configuration is seen by ``$(NAME)``. At each queue statement what was said so far is kept as a `QueuePoint`.
+``MY.Name``; a queue statement is an additional kind of line, which may be followed by lines of items; and ``$(NAME)``
+does not see the pool's configuration. At each queue statement the definitions so far are stored as a `QueuePoint`.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from roost.config.references import NAME
 from roost.config.scope import NameScope
 from roost.config.statements import Assign, Operator, Statement, Value
 
-#: ``queue`` as a word of its own; ``queue = 3`` is not a statement of the language.
+#: ``queue`` as a separate word; ``queue = 3`` is not a queue statement.
 _QUEUE: Final = re.compile(r"queue(?=\s|$)(?!\s*=)\s*", re.IGNORECASE)
 _OPEN: Final = re.compile(r"\(\s*\Z|\([^()]*\Z")
-#: Lines of items of one queue statement.
+#: Maximum number of item lines of one queue statement.
 ITEM_LINES_MAX: Final = 5_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Queue(Assign):
-    """A queue statement: what stands behind the word, and the lines of items that follow it."""
+class QueueStatement(Assign):
+    """A queue statement: its arguments, and the lines of items that follow it."""
 
     #: None: the parenthesis is closed on the same line, or there is none.
     item_lines: tuple[str, ...] | None = None
@@ -39,7 +39,7 @@ class Queue(Assign):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueuePoint:
-    """What holds where a queue statement stands."""
+    """The definitions in force at a queue statement."""
 
     span: Span
     arguments: str
@@ -56,7 +56,7 @@ class _Parser(Parser):
         if match is None:
             return super().statement(line)
         text = line.text[match.end() :].strip()
-        return Queue(
+        return QueueStatement(
             span=self._span(line),
             name="queue",
             operator=Operator.ASSIGN,
@@ -79,16 +79,16 @@ class _Parser(Parser):
                 return tuple(one for one in found if one)
         self.log.report(
             Code.UNTERMINATED_BLOCK,
-            "no line `)` ends the items that begin here",
+            "the list of items that begins here is not closed by a line `)`",
             self._span(opening),
-            remedy="End the items with a line that holds only `)`.",
+            remedy="End the list with a line that contains only `)`.",
         )
         return tuple(found)
 
 
 @dataclass(slots=True, kw_only=True)
 class _Names(NameScope):
-    """Names while the description is read; names that live only in jobs mean the first one."""
+    """Names while the description is read; names that exist only in jobs have their value for the first one."""
 
     built_in: Mapping[str, str]
 
@@ -111,7 +111,7 @@ class Script(Loader):
 
     built_in: Mapping[str, str]
     points: list[QueuePoint] = field(default_factory=list)
-    #: Folded names that the lines themselves asked for, in conditions, paths and the like.
+    #: Folded names that the lines themselves looked up, in conditions, paths and the like.
     asked: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
@@ -134,7 +134,7 @@ class Script(Loader):
         self.execute(_Parser(reader, self.log, self.limits).statements(), origin, depth)
 
     def expand(self, text: str, span: Span) -> str:
-        """The text with references followed, as things stand now."""
+        """The text with references expanded according to the current definitions."""
         if "$" in text:
             self.asked |= {name.lower() for name in re.findall(r"\$\(([\w.]+)", text)}
         return Loader.expand(self, text, span)
@@ -144,8 +144,8 @@ class Script(Loader):
         return Loader._defined(self, name)
 
     def assign(self, statement: Assign, origin: Origin) -> None:
-        """Keep a definition; or, for a queue statement, all that holds there."""
-        if isinstance(statement, Queue):
+        """Store a definition; or, for a queue statement, all definitions in force there."""
+        if isinstance(statement, QueueStatement):
             self._queued(statement)
             return
         name = self.expand(statement.name, statement.span) if "$" in statement.name else statement.name
@@ -174,7 +174,7 @@ class Script(Loader):
             )
         )
 
-    def _queued(self, statement: Queue) -> None:
+    def _queued(self, statement: QueueStatement) -> None:
         chains = self.table.chains
         self.points.append(
             QueuePoint(
@@ -186,7 +186,7 @@ class Script(Loader):
         )
 
     def append(self, lines: tuple[str, ...]) -> None:
-        """Have lines of the command line precede every queue statement: the later word counts."""
+        """Insert lines of the command line before every queue statement, so that they override earlier ones."""
         appended = Script(host=self.host, subsystem="SUBMIT", built_in=self.built_in, limits=self.limits)
         appended.source("\n".join(lines), "<command line>", Origin.RUNTIME)
         self.log.kept.extend(appended.log.kept)

@@ -1,8 +1,8 @@
-"""The sections that a job's ad is made of, each a function that reads commands and puts attributes.
+"""The sections that build a job's ad, each a function that reads commands and puts attributes.
 
-The table says of each which attributes it may give, and for which commands a text that differs from job to job goes
-into the attribute as it is, so that it can be put in place without running the section again (`inert`). The order is
-that of the ad.
+For each section, the table lists the attributes it may put, and the commands whose text goes into the attribute
+unchanged, so that text that differs from job to job can be inserted without running the section again (`inert`). The
+order is that of the ad.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from roost.classad import UNDEFINED
 from roost.classad.ad import Cell
 from roost.schedd.admission.owned import NOT_DESCRIBED, ZERO_SECONDS, ZEROES
 from roost.schedd.submit import ending, files, matching, program, requests, retries
-from roost.schedd.submit.commands import SIMPLE, Command, Kind
+from roost.schedd.submit.commands import SIMPLE, Command, CommandKind
 from roost.schedd.submit.diagnostics import SubmitCode
-from roost.schedd.submit.job import Job, unquoted
+from roost.schedd.submit.job import PlannedJob, unquoted
 from roost.schedd.submit.macros import Macros
 
 _ATTRIBUTE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*\Z")
@@ -31,18 +31,18 @@ class Section:
     """One row."""
 
     name: str
-    run: Callable[[Job], None]
-    #: Folded names of what it may give; for those that give more than one thing, or sometimes another.
+    run: Callable[[PlannedJob], None]
+    #: Folded names of the attributes it may put, for sections with several or varying ones.
     gives: frozenset[str] = frozenset()
-    #: Commands whose text goes into the attributes as it is.
+    #: Commands whose text goes into the attributes unchanged.
     inert: frozenset[str] = frozenset()
-    #: It gives one attribute, always the same: common to all jobs but those that differ.
+    #: It always puts the same single attribute: common to all jobs except those that differ.
     steady: bool = False
 
 
 def _row(
     name: str,
-    run: Callable[[Job], None],
+    run: Callable[[PlannedJob], None],
     gives: str = "",
     *,
     inert: tuple[str, ...] = (),
@@ -57,7 +57,7 @@ _UNTIL_FETCHED: Final = (
 )
 
 
-def begin(job: Job) -> None:
+def begin(job: PlannedJob) -> None:
     """Owner, submission time and identity, and counters at zero."""
     defaults = job.defaults
     job.put("MyType", "Job")
@@ -82,14 +82,14 @@ def begin(job: Job) -> None:
         job.put_expression(name, text, None)
 
 
-def _simple(row: Command) -> Callable[[Job], None]:
-    def run(job: Job) -> None:
-        if row.kind is Kind.BOOLEAN:
+def _simple(row: Command) -> Callable[[PlannedJob], None]:
+    def run(job: PlannedJob) -> None:
+        if row.kind is CommandKind.BOOLEAN:
             truth = job.truth(*row.names)
             if truth is not None:
                 job.put(row.attribute, truth)
             return
-        if row.kind is Kind.INTEGER:
+        if row.kind is CommandKind.INTEGER:
             number = job.integer(*row.names)
             if number is not None:
                 job.put(row.attribute, number)
@@ -98,11 +98,11 @@ def _simple(row: Command) -> Callable[[Job], None]:
         if text is None:
             return
         match row.kind:
-            case Kind.EXPRESSION:
+            case CommandKind.EXPRESSION:
                 job.put_expression(row.attribute, text, job.given(*row.names))
-            case Kind.UNQUOTED:
+            case CommandKind.UNQUOTED:
                 job.put(row.attribute, unquoted(text))
-            case Kind.PATH:
+            case CommandKind.PATH:
                 job.put(row.attribute, files.text_path(job, text))
             case _:
                 job.put(row.attribute, text)
@@ -113,9 +113,9 @@ def _simple(row: Command) -> Callable[[Job], None]:
 def _simple_section(row: Command) -> Section:
     names = tuple(name.lower() for name in row.names)
     inert: tuple[str, ...] = ()
-    if row.kind in (Kind.TEXT, Kind.UNQUOTED):
+    if row.kind in (CommandKind.TEXT, CommandKind.UNQUOTED):
         inert = names
-    elif row.kind is Kind.PATH:
+    elif row.kind is CommandKind.PATH:
         inert = (*names, *_DIRECTORIES)
     return _row(row.name, _simple(row), inert=inert)
 
@@ -181,9 +181,9 @@ BY_NAME: Final[Mapping[str, Section]] = {section.name: section for section in SE
 
 
 def custom(key: str) -> Section:
-    """The section of ``MY.Name``: any attribute, over whatever the other sections gave."""
+    """The section of ``MY.Name``: any attribute, overriding those of other sections."""
 
-    def run(job: Job) -> None:
+    def run(job: PlannedJob) -> None:
         found = job.macros.find(key, job.position)
         if found is None:
             return
@@ -192,10 +192,10 @@ def custom(key: str) -> Section:
             job.report(SubmitCode.NAME, f"{name!r} is not a valid attribute name", key)
             return
         if key[len(_MY) :] in NOT_DESCRIBED:
-            message, remedy = f"the queue keeps {name} itself: the line has no effect", "Remove the line."
+            message, remedy = f"the queue maintains {name} itself; the line has no effect", "Remove the line."
             job.report(SubmitCode.UNUSED, message, key, remedy=remedy)
         if key == "my.jobprio":
-            # The queue sorts by it, so it is a number.
+            # The queue sorts by it, so it must be a number.
             number = job.integer(key)
             if number is not None:
                 job.put("JobPrio", number)
@@ -210,12 +210,12 @@ def custom(key: str) -> Section:
     return Section(name=key, run=run, gives=frozenset((key[len(_MY) :],)))
 
 
-def _unquoted_word(job: Job, name: str, text: str, key: str) -> None:
-    """Say so where a word was probably meant to be a text."""
+def _unquoted_word(job: PlannedJob, name: str, text: str, key: str) -> None:
+    """Report a bare word that was probably meant to be a string."""
     if not re.fullmatch(r"[A-Za-z_]\w*", text) or text.lower() in ("true", "false", "undefined", "error"):
         return
-    message = f"+{name} = {text} refers to an attribute {text}; it is not the text {text!r}"
-    job.report(SubmitCode.SUSPICIOUS, message, key, remedy=f'For a text write +{name} = "{text}".')
+    message = f"+{name} = {text} refers to an attribute {text}; it is not the string {text!r}"
+    job.report(SubmitCode.SUSPICIOUS, message, key, remedy=f'For a string, write +{name} = "{text}".')
 
 
 def custom_keys(macros: Macros) -> list[str]:
@@ -224,22 +224,22 @@ def custom_keys(macros: Macros) -> list[str]:
 
 
 def section_named(name: str) -> Section:
-    """The section of a name. Raises KeyError."""
+    """The section with a name. Raises KeyError."""
     return custom(name) if name.startswith(_MY) else BY_NAME[name]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """What a section gave for one job."""
+    """The output of a section for one job."""
 
     section: Section
     #: Attribute to cell.
     cells: dict[str, Cell]
-    #: Commands that it asked for.
+    #: Commands that it looked up.
     asked: frozenset[str]
 
 
-def run(job: Job, sections: tuple[Section, ...]) -> Iterator[Result]:
+def run(job: PlannedJob, sections: tuple[Section, ...]) -> Iterator[Result]:
     """Run sections for a job, one after another."""
     for section in sections:
         job.asked = set()

@@ -1,4 +1,4 @@
-"""Reading a submit description: text in, plans of clusters out, with everything that is wrong.
+"""Reading a submit description: text in, plans of clusters out, with all problems.
 
     >>> found = read_submission("executable = /bin/sleep\\narguments = $(Process)\\nqueue 3\\n", "x.sub",
     ...                         SubmitContext(host=MemorySubmitHost(files={"/bin/sleep": ""}), now=0, owner="me",
@@ -6,8 +6,8 @@
     >>> [plan.differences(2) for plan in found.clusters]
     [{'Args': '2'}]
 
-Queue statements after one another make one cluster as long as the executable stays the same. With errors there are no
-clusters: half of a description must not be submitted.
+Consecutive queue statements make one cluster as long as the executable stays the same. With errors there are no
+clusters: a description must not be submitted in part.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from roost.schedd.submit.batch import Batch, PlanHost
 from roost.schedd.submit.commands import ALL
 from roost.schedd.submit.diagnostics import Findings, SubmitCode
 from roost.schedd.submit.host import LanguageHost, SubmitHost
-from roost.schedd.submit.job import Defaults, Job
+from roost.schedd.submit.job import Defaults, PlannedJob
 from roost.schedd.submit.macros import PLATFORM, Position
 from roost.schedd.submit.plan import ClusterPlan, fill, merged
 from roost.schedd.submit.planning import Planned, Planner
@@ -38,33 +38,33 @@ from roost.schedd.submit.suggest import near
 _SUBSYSTEM = "SUBMIT"
 _QUEUE = re.compile(r"\s*queue\b(?!\s*=)", re.IGNORECASE)
 _VARIABLE = re.compile(r"\$ENV\(\s*(\w+)")
-#: The beginning of a name that macros complete.
+#: The prefix of a name that macros complete.
 _PUT_TOGETHER = re.compile(r"\$\(([\w.]*)\$")
 _COMPUTED_NAME = re.compile(r"\$ENV\([^):]*\$")
-#: Where these are wrong, it is unknown which lines would have had an effect.
+#: If these have errors, it is unknown which lines would have had an effect.
 _PROSE_CODES = frozenset((Code.MISSING_OPERATOR, Code.JUNK_BEFORE_OPERATOR, Code.COLON_ASSIGNMENT))
 _QUEUE_CODES = frozenset((SubmitCode.QUEUE, SubmitCode.ITEMS, SubmitCode.LIMIT_REACHED))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Submission:
-    """What a description comes to."""
+    """The result of reading a description."""
 
     file: str
-    #: Empty where there are errors.
+    #: Empty if there are errors.
     clusters: tuple[ClusterPlan, ...]
     findings: tuple[Diagnostic, ...]
-    #: Findings beyond those that are kept.
+    #: Number of findings beyond those that are kept.
     dropped: int = 0
 
     @property
     def errors(self) -> tuple[Diagnostic, ...]:
-        """What keeps it from being submitted."""
+        """The findings that prevent submission."""
         return tuple(one for one in self.findings if one.severity is Severity.ERROR)
 
     @property
     def count(self) -> int:
-        """Jobs in all."""
+        """Number of jobs."""
         return sum(plan.count for plan in self.clusters)
 
 
@@ -77,9 +77,9 @@ class SubmitContext:
     now: float
     owner: str
     uid_domain: str
-    #: Gives defaults and site policy.
+    #: Source of defaults and site policy.
     config: Config | None = None
-    #: False: files need not be there.
+    #: False: files need not exist.
     look_at_files: bool = True
     #: The jobs wait until their files are copied to the queue (-spool).
     spooled: bool = False
@@ -98,8 +98,9 @@ def read_submission(
     """Read a description.
 
     `arguments` are ``name=value`` words of the command line, which count as lines before the file; `append` are lines
-    that precede every queue statement; `queue` is what stands behind ``queue`` for a description without such a
-    statement; `items` what the queue statement means, whatever stands there: programs may hand over items of their own.
+    that precede every queue statement; `queue` are the arguments of ``queue`` for a description without such a
+    statement; `items` are the items of the queue statement, overriding those in the description: programs may supply
+    their own.
     """
     return _Reader(text, file, context, arguments, append, queue, items).submission()
 
@@ -156,7 +157,7 @@ class _Reader:
         )
 
     def _no_description(self, findings: Findings, kind: str) -> Submission:
-        """One sentence in place of a mistake a line."""
+        """Report a single problem instead of one per line."""
         message = (
             f"{self.file} is {kind}, not a submit description" if kind else f"{self.file} is not a submit description"
         )
@@ -166,7 +167,7 @@ class _Reader:
         return Submission(file=self.file, clusters=(), findings=tuple(findings))
 
     def _reads_like_another_file(self, findings: Findings) -> bool:
-        """Whether lines are not statements, and nothing says what to run or how many jobs to queue."""
+        """Whether lines are not statements, and no line says what to run or how many jobs to queue."""
         codes = findings.codes
         return not codes.isdisjoint(_PROSE_CODES) and {SubmitCode.NO_EXECUTABLE, SubmitCode.NO_QUEUE} <= codes
 
@@ -176,7 +177,7 @@ class _Reader:
         if self.queue is not None:
             given.append(f"queue {self.queue}")
         if given and script.points:
-            message = "the command line has a queue statement, and the description has one too"
+            message = "both the command line and the description have a queue statement"
             findings.report(SubmitCode.QUEUE, message, script.points[0].span, remedy="Remove one of them.")
         elif given:
             script.source("\n".join(given), "<command line>", Origin.RUNTIME)
@@ -213,7 +214,7 @@ class _Reader:
     def _items(
         self, script: Script, point: QueuePoint, language: LanguageHost, findings: Findings, used: set[str]
     ) -> QueueItems | None:
-        """What a queue statement says, with the macros as they are there."""
+        """The items of a queue statement, with the macros in force there."""
         if self.given is not None:
             return self.given
         reader = Script(host=language, subsystem=_SUBSYSTEM, built_in=script.built_in)
@@ -243,7 +244,7 @@ class _Reader:
                 continue
             message, remedy = f"the line `{definition.name} = {definition.written}` has no effect", None
             if key in ALL:
-                remedy = "Another line overrides it, or a line that it needs is missing."
+                remedy = "Another line overrides it, or a line that it depends on is missing."
             findings.report(
                 SubmitCode.UNUSED,
                 message,
@@ -253,7 +254,7 @@ class _Reader:
                 suggestion=None if remedy else near(definition.name),
             )
 
-    # -- what is there without a description
+    # -- built-in names and defaults
 
     def _built_in(self) -> dict[str, str]:
         year, month, day = self.context.host.local_date(self.context.now)
@@ -325,7 +326,7 @@ class _Reader:
 
 
 def _is_foreign(definition: Definition, findings: Findings) -> bool:
-    """Whether a line is a command of HTCondor that Roost does not act on; it is refused or warned about."""
+    """Whether a line is a command of HTCondor that Roost does not act on; if so, it is refused or warned about."""
     name, key = definition.name, definition.name.lower()
     refused = foreign.refusal(key, definition.text)
     if refused is not None:
@@ -340,14 +341,14 @@ def _is_foreign(definition: Definition, findings: Findings) -> bool:
 
 
 def _place(finding: Diagnostic, sources: list[str]) -> tuple[int, int, int]:
-    """Sort findings in the order in which a reader of the description meets them."""
+    """Sort findings in the reading order of the description."""
     span = finding.span
     number = sources.index(span.file) if span.file in sources else len(sources)
     return number, span.line, span.column
 
 
 def _same_program(planned: Planned, point: QueuePoint) -> bool:
-    """Whether a queue statement runs what the cluster runs."""
+    """Whether a queue statement runs the same program as the cluster."""
     names = ("executable", "cmd", "shell", "docker_image", "container_image", "universe")
     before = planned.batch.macros.defined
 
@@ -373,7 +374,7 @@ def _whole(constants: Mapping[str, Cell], name: str) -> int | None:
 
 
 def _forget_environment(plan: ClusterPlan) -> None:
-    """Keep of the environment only what jobs still ask for: it may hold what is nobody's business."""
+    """Keep only the environment variables that jobs still refer to: the rest may be confidential."""
     for batch in plan.batches:
         _trim(batch)
 
@@ -388,12 +389,12 @@ def _trim(batch: Batch) -> None:
     if "environment" in sections:
         inherited = batch.defaults.inherited
         if not batch.macros.varying("getenv"):
-            inherited = inherited_by(Job(batch.macros, Position(), batch.defaults, Findings()))
+            inherited = inherited_by(PlannedJob(batch.macros, Position(), batch.defaults, Findings()))
     batch.defaults = replace(batch.defaults, inherited=inherited)
 
 
 def listing(submission: Submission, *, schedd: str = "submit", cluster: int = 1) -> Iterator[str]:
-    """The ads that would be queued, in old form, one text a job, with numbers from `cluster` on."""
+    """The ads that would be queued, in old form, one text per job, with numbers from `cluster` on."""
     for number, plan in enumerate(submission.clusters, cluster):
         bound = plan.for_cluster(number)
         for proc, ad in enumerate(bound.ads()):

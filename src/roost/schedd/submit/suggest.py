@@ -1,15 +1,15 @@
-"""Which command a name that has no effect was meant to be."""
+"""Which command a name without effect was meant to be."""
 
 from __future__ import annotations
 
 from roost.schedd.submit.commands import ALL, SYNONYMS
 
-#: How alike two names must be, from 0 to 1.
+#: Minimum similarity of two names, from 0 to 1.
 _ALIKE = 0.8
 
 
 def near(name: str) -> str | None:
-    """The command that was probably meant; None if nothing is near."""
+    """The command that was probably meant; None if there is none."""
     key = name.lower()
     if key in SYNONYMS:
         return SYNONYMS[key]

@@ -1,8 +1,8 @@
-"""Texts with places for words: how most jobs of a cluster differ.
+"""Texts with placeholders for words: how most jobs of a cluster differ.
 
-A section is run once with marks, characters that no user writes, in place of the words that differ. Where its
-attributes come out with the marks in them, they become templates. A word goes into a template only if it is plain: then
-no section looks into it.
+A section is run once with marks, characters that no user writes, in place of the words that differ. Its attributes
+become templates where the marks appear in them. A word is inserted into a template only if it is plain: no section
+treats it specially.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from roost.classad.ad import Cell
 from roost.classad.expr import expression_later
 from roost.classad.syntax import AdNode, Literal
 
-#: A word that no quoting, list or path treats in a special way.
+#: A word that no quoting, list or path treats specially.
 PLAIN: Final = re.compile(r"[A-Za-z0-9_.+@%~-][A-Za-z0-9_./+@%~-]*\Z")
-#: Marks are characters from here on, of Unicode's area for private use.
+#: The first character used as a mark, in Unicode's private use area.
 _MARKS_FROM: Final = 0xF0000
-#: Words that one template may have.
+#: Maximum number of words of one template.
 MARKS_MAX: Final = 1000
 _MARK: Final = re.compile(f"[{chr(_MARKS_FROM)}-{chr(_MARKS_FROM + MARKS_MAX)}]")
 
@@ -33,7 +33,7 @@ def mark(number: int) -> str:
 
 
 class Meaning(Enum):
-    """What a text with its words in place is."""
+    """The kind of a text with its words inserted."""
 
     TEXT = "text"
     NUMBER = "number"
@@ -49,7 +49,7 @@ class Template:
     value: Meaning = Meaning.TEXT
 
     def cell(self, words: Sequence[str]) -> Cell:
-        """The attribute with words in their places."""
+        """The attribute with its words inserted."""
         text = "".join([words[piece] if isinstance(piece, int) else piece for piece in self.pieces])
         match self.value:
             case Meaning.TEXT:
@@ -67,7 +67,7 @@ class Template:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """What a section gives: templates, and attributes that stay the same."""
+    """The output of a section: templates, and attributes that stay the same."""
 
     section: str
     templates: tuple[Template, ...]
@@ -81,11 +81,11 @@ class Form:
         return frozenset[int]().union(*(template.used for template in self.templates))
 
     def fits(self, words: Sequence[str]) -> bool:
-        """Whether the words may go into it."""
+        """Whether the words may be inserted."""
         return all([PLAIN.match(words[number]) is not None for number in self.checked])
 
     def fill(self, words: Sequence[str], found: dict[str, Cell]) -> None:
-        """Put the attributes with the words in them."""
+        """Put the attributes with the words inserted."""
         for template in self.templates:
             found[template.attribute] = template.cell(words)
         if self.fixed:
@@ -93,7 +93,7 @@ class Form:
 
 
 def split(text: str) -> tuple[str | int, ...]:
-    """A text with marks as pieces."""
+    """A text with marks, split into pieces."""
     pieces: list[str | int] = []
     at = 0
     for match in _MARK.finditer(text):
@@ -107,9 +107,9 @@ def split(text: str) -> tuple[str | int, ...]:
 
 
 def form_of(section: str, cells: Mapping[str, Cell], others_from: int) -> Form | None:
-    """The form of what a section gave with marks; None if a mark is where no word can be put.
+    """The form of a section's output with marks; None if a mark is where no word can be inserted.
 
-    Words from `others_from` on are not whole numbers, and are looked at before they go in.
+    Words from `others_from` on are not whole numbers, and are checked before they are inserted.
     """
     templates: list[Template] = []
     fixed: list[tuple[str, Cell]] = []
@@ -129,7 +129,7 @@ _TEXT: Final = re.compile(r'"([^"\\]*)"\Z')
 
 
 def form_of_expression(section: str, attribute: str, text: str, others_from: int) -> Form | None:
-    """The form of ``+Attribute = text`` with marks in it: numbers anywhere, or words in one text in quotes."""
+    """The form of ``+Attribute = text`` with marks in it: numbers anywhere, or words in one quoted string."""
     pieces = split(text)
     if all([not isinstance(piece, int) or piece < others_from for piece in pieces]):
         meaning = Meaning.NUMBER if len(pieces) == 1 else Meaning.EXPRESSION
@@ -150,12 +150,12 @@ def _is_expression(text: str) -> bool:
     return not isinstance(tree, Literal | AdNode)
 
 
-#: Gives the cells of a section for one job the long way.
+#: Computes the attributes of a section for one job without templates.
 LongWay = Callable[[int], Mapping[str, Cell]]
 
 
 def agrees(form: Form, words_of: Callable[[int], Sequence[str]], long_way: LongWay, indices: Sequence[int]) -> bool:
-    """Whether the form gives for some jobs what the long way does; not if it fits none of them.
+    """Whether the form gives the same result for some jobs as the section itself; False if it fits none of them.
 
     This also finds texts that happen to contain a mark.
     """

@@ -1,1 +1,1 @@
-"""How long nothing can change: what lets the simulation leave out polls and reports that have no effect."""
+"""How long nothing can change, so that the simulation can leave out polls and reports that have no effect."""

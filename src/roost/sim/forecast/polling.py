@@ -1,10 +1,10 @@
-"""When a simulated machine is looked at, and what its sensors say then.
+"""When a simulated machine is polled, and what its sensors then read.
 
 A machine polls its slots on a grid: every POLLING_INTERVAL while some slot is claimed, being freed or does backfill, or
-the machine is being drained, else every UPDATE_INTERVAL. If it is exhaustive, every poll of the grid happens. Else
-`quiescence` says until when polls cannot matter, and only the first that can happens. Before an event reaches a slot,
-its ad is made that of the last poll of the grid, left out or not. So both ways give the same run; the first is there
-to prove that.
+the machine is being drained, otherwise every UPDATE_INTERVAL. If it is exhaustive, every poll of the grid happens.
+Otherwise `quiescence` says until when polls cannot matter, and only the first one that can matter happens. Before an
+event reaches a slot, its ad is brought to the state of the last poll of the grid, whether that happened or not. Both
+modes therefore produce the same run; the first exists to prove that.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from roost.base.changed import changed, changer
+from roost.base.fast_records import replace
 from roost.classad import ClassAd, Expr, Value
 from roost.classad.ad import MISSING, ad_of_cells
 from roost.classad.functions.registry import FUNCTIONS
@@ -34,34 +34,32 @@ from roost.startd.states import State
 from roost.startd.timers import idle_interval_s, polling_needed
 
 if TYPE_CHECKING:
-    from roost.sim.machine.host import Machine, Slot
+    from roost.sim.machine.host import Machine, SimulatedSlot
 
 
 #: States for which `polling_needed` holds in a static slot.
 _FAST = frozenset((State.CLAIMED, State.PREEMPTING, State.BACKFILL))
 
 
-#: Attributes of a slot that are functions of the loads of its machine, and of nothing else.
+#: Attributes of a slot that are functions only of the loads of its machine.
 _LOADS: Final = frozenset(("loadavg", "condorloadavg", "totalloadavg", "totalcondorloadavg"))
 _CALLS: Final = frozenset(FUNCTIONS)
-#: Identity of CpuBusy, which is kept, and the loads, to whether it is TRUE.
+#: Identity of CpuBusy, which is kept alive, and the loads, to whether it is TRUE.
 _BUSY: Final[dict[tuple[int, float, float, tuple[float, float]], tuple[Expr, bool]]] = {}
-#: Those remembered at most.
+#: Maximum number of those remembered.
 _BUSY_MAX: Final = 50_000
 
-_sensed: Final = changer(SlotState, "ad", "machine")
 
-
-def _world(slot: Slot, now: float) -> StepWorld:
+def _world(slot: SimulatedSlot, now: float) -> StepWorld:
     return StepWorld(slot.plan.policy, slot.state.name, now)
 
 
-def _job_load(slot: Slot) -> float:
-    """What the job of a slot makes."""
+def _job_load(slot: SimulatedSlot) -> float:
+    """The load of a slot's job."""
     return float(slot.plan.cpus) if slot.run is not None and slot.run.process.running_since is not None else 0.0
 
 
-def _put_back(slots: Sequence[Slot], known: Sequence[tuple[SlotState, Latches]]) -> None:
+def _put_back(slots: Sequence[SimulatedSlot], known: Sequence[tuple[SlotState, Latches]]) -> None:
     for slot, (state, latches) in zip(slots, known, strict=True):
         slot.state, slot.latches = state, latches
 
@@ -77,17 +75,17 @@ class Polling:
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
         self.plan = machine.plan
-        #: Polls that happened.
+        #: Number of polls that happened.
         self.count = 0
-        #: When the ads were made, and when the last event came.
+        #: When the ads were made, and when the last event arrived.
         self.polled_at = machine.engine.now
         self.event_at = machine.engine.now
         self._generation = 0
-        #: When the next poll is planned for; infinite while none is.
+        #: When the next poll is planned; infinite if none is.
         self._planned_at = math.inf
         #: The first instant of the grid after the ads were made or the last event came; nothing is due before it.
         self._due_at = -math.inf
-        #: Until when a poll can do nothing but find that CpuBusy has another value, as it was seen last.
+        #: Until when the only possible effect of a poll is a new value of CpuBusy, as of the last evaluation.
         self._matters_at = -math.inf
         self._start = machine.engine.now + machine.plan.phase_s
         self._born_at = machine.engine.now
@@ -100,19 +98,19 @@ class Polling:
         self._idle_s = idle_interval_s(plan.polling_s, plan.update_s)
 
     def begin(self, now: float) -> None:
-        """The daemon has started. It looks at its policy as soon as it runs; machines are not started in step."""
+        """Start the daemon. It evaluates its policy at once; machines are not started in step."""
         self._born_at = self.polled_at = self.event_at = now
         loads = self._loads(now)
         for number, slot in enumerate(self.machine.host.slots):
-            slot.state = changed(slot.state, {"ad": self._sense(number, now, loads)})
+            slot.state = replace(slot.state, ad=self._sense(number, now, loads))
         self._look_at_busy()
-        # The grid begins with the daemon's first look, that of one that starts again with its own.
+        # The grid begins with the daemon's first poll, after a restart with the first one of that.
         self._start = max(now, self._start)
         self._due_at = self._start
         self._at(self._due_at)
 
     def reconfigured(self, now: float) -> None:
-        """The machine's plan is another one. The daemon looks at its new policy at once."""
+        """Note a new plan of the machine. The daemon evaluates its new policy at once."""
         self.plan = self.machine.plan
         self._read_plan()
         self._look_at_busy()
@@ -121,7 +119,7 @@ class Polling:
         self._at(now)
 
     def end(self) -> None:
-        """The daemon is gone."""
+        """Stop the daemon."""
         self._cancel()
 
     # -- the grid --------------------------------------------------------------------------------------
@@ -162,7 +160,7 @@ class Polling:
         return polling_needed([slot.state for slot in host.slots]) or host.drains.active
 
     def plan_next(self, now: float, quiet: float = -math.inf) -> None:
-        """Plan the first poll after `now` that is not before the end of the quiet."""
+        """Plan the first poll after `now` that is not before the end of the quiet period."""
         fast = self._fast
         _, at = self._grid(now, fast)
         self._due_at = at
@@ -175,14 +173,14 @@ class Polling:
         self._at(at)
 
     def disturbed(self, now: float) -> None:
-        """Something has happened that a poll may see."""
+        """Note an event that a poll may see."""
         self.event_at = now
         self.plan_next(now)
 
     def _poll(self, now: float) -> None:
         self._planned_at = math.inf
         machine = self.machine
-        # After an event there is seldom anything to do; at the end of a quiet time there mostly is.
+        # Immediately after an event a poll rarely has an effect; at the end of a quiet period it usually has.
         if not machine.exhaustive and (self.event_at > self.polled_at or now < self._matters_at):
             quiet = self._look(now)
             if quiet > now:
@@ -196,10 +194,10 @@ class Polling:
             self.plan_next(now, -math.inf if machine.exhaustive else self._quiet_after(before, now))
 
     def _quiet_after(self, before: object, now: float) -> float:
-        """Until when polls cannot matter, after one that found this behind the loads of the slots."""
+        """Until when polls cannot matter, after one with this result apart from the loads of the slots."""
         if self._of_loads() == before:
             return self._quiet(now)
-        # The next poll will find other loads than this one did; until then the slots know nothing of that.
+        # The next poll will find other loads than this one did; until then the slots do not know of that.
         slots = self.machine.host.slots
         known = [(slot.state, slot.latches) for slot in slots]
         quiet = self._look(now)
@@ -208,7 +206,7 @@ class Polling:
         return now if flipped else quiet
 
     def _look(self, now: float) -> float:
-        """Until when polls cannot matter, this one included; if so, ads and latches are those of this poll."""
+        """Until when polls cannot matter, including this one; if so, ads and latches are those of this poll."""
         machine = self.machine
         if machine.host.drains.active:
             self._matters_at = now
@@ -224,7 +222,7 @@ class Polling:
                 if latches is not slot.latches:
                     slot.latches = latches
                     ad = self._sense(number, now, loads)
-            slot.state = _sensed(slot.state, ad, facts)
+            slot.state = replace(slot.state, ad=ad, machine=facts)
         quiet = self._quiet(now)
         if quiet > now:
             self.polled_at = now
@@ -233,7 +231,7 @@ class Polling:
         return quiet
 
     def _neighbours(self, now: float) -> dict[str, Value]:
-        """What STARTD_SLOT_ATTRS shows of each slot to the others."""
+        """What STARTD_SLOT_ATTRS shows of each slot in the others' ads."""
         names = self.plan.neighbour_names
         if not names:
             return {}
@@ -246,7 +244,7 @@ class Polling:
         matters_at = math.inf
         sensors = self.plan.sensors
         steps = sensors.steps(now)
-        # What is a function of the loads keeps its value while they do.
+        # Functions of the loads keep their values while the loads do.
         flips_at, latch = (steps["loadavg"], False) if self._busy_is_of_load else (math.inf, self._has_busy)
         for slot in self.machine.host.slots:
             latched = {"CpuIsBusy": slot.latches.busy_since is not None}
@@ -260,7 +258,7 @@ class Polling:
         return min(matters_at, flips_at)
 
     def sync(self, now: float) -> None:
-        """Make the ads those of the last poll of the grid, if that was left out."""
+        """Bring the ads to the state of the last poll of the grid, if that was left out."""
         if now < self._due_at:
             return
         machine = self.machine
@@ -272,7 +270,7 @@ class Polling:
         facts = machine.host.drains.facts(last)
         loads = self._loads(last)
         for number, slot in enumerate(machine.host.slots):
-            slot.state = _sensed(slot.state, self._sense(number, last, loads), facts)
+            slot.state = replace(slot.state, ad=self._sense(number, last, loads), machine=facts)
 
     # -- sensors -----------------------------------------------------------------------------------------
 
@@ -284,7 +282,7 @@ class Polling:
         return sensors.loads(now, jobs, [slot.plan.id for slot in slots], states)
 
     def _of_loads(self) -> object:
-        """What the loads of the slots depend on beside the time: on several slots the owner's goes by their states."""
+        """The inputs of the loads besides the time: on several slots the owner's load depends on their states."""
         slots = self.machine.host.slots
         if len(slots) == 1:
             return _job_load(slots[0])
@@ -301,8 +299,8 @@ class Polling:
             ad.cells["cpubusytime"] = 0 if since is None else int(now - since)
         return ad
 
-    def _sense_anew(self, slot: Slot, now: float) -> ClassAd:
-        """The ad of a slot as a poll makes it: latches are looked at, and neighbours."""
+    def _sense_anew(self, slot: SimulatedSlot, now: float) -> ClassAd:
+        """The ad of a slot as a poll makes it, with updated latches and neighbours."""
         number, loads = self.machine.host.slots.index(slot), self._loads(now)
         if self._busy_is_of_load:
             slot.latches = self._latched(slot, None, number, loads, now)
@@ -317,8 +315,8 @@ class Polling:
             ad.put(name, value)
         return ad
 
-    def _latched(self, slot: Slot, ad: ClassAd | None, number: int, loads: Loads, now: float) -> Latches:
-        """The slot's latches after a pass; `ad`, as it is sensed, where CpuBusy asks for more than loads."""
+    def _latched(self, slot: SimulatedSlot, ad: ClassAd | None, number: int, loads: Loads, now: float) -> Latches:
+        """The slot's latches after a pass; `ad`, as sensed, if CpuBusy refers to more than loads."""
         if not self._busy_is_of_load:
             assert ad is not None
             latches, _ = slot.latches.advanced(self._latch_ad(slot, ad, now), (), now=now, world=_world(slot, now))
@@ -334,14 +332,14 @@ class Polling:
             known = _BUSY[key] = expression, is_busy(self._latch_ad(slot, ad, now), _world(slot, now))
         return slot.latches.with_busy(known[1], now)
 
-    def _latch_ad(self, slot: Slot, ad: ClassAd, now: float) -> ClassAd:
-        """The slot's whole ad, or as much of it as CpuBusy asks for."""
+    def _latch_ad(self, slot: SimulatedSlot, ad: ClassAd, now: float) -> ClassAd:
+        """The slot's whole ad, or the part of it that CpuBusy refers to."""
         if not self._busy_is_sensed:
-            return Inputs(changed(slot.state, {"ad": ad}), slot.plan.policy, now).my
+            return Inputs(replace(slot.state, ad=ad), slot.plan.policy, now).my
         return ad_of_cells({"cpubusy": slot.plan.policy.expressions.cells["cpubusy"]}, ad)
 
     def _look_at_busy(self) -> None:
-        """Find out whether CpuBusy asks for nothing but what sensors say and what never changes, or for loads alone."""
+        """Determine whether CpuBusy refers only to sensor readings and constants, or only to loads."""
         self._busy_is_sensed = self._busy_is_of_load = self._has_busy and not self.plan.latch_names
         for slot in self.machine.host.slots if self._busy_is_sensed else ():
             expression = slot.plan.policy.expressions.cell("cpubusy")

@@ -1,10 +1,11 @@
-"""Until when a slot has nothing to do: which of its rows could be taken by a poll, and what they wait for.
+"""Until when a slot has nothing to do: which of its rows a poll could take, and what they wait for.
 
-A poll takes a row of the transition table whose guards all hold. So as long as each row of the slot's pair has one
-guard that is sure to fail, polls do nothing. A guard is an expression of the policy, whose end `steadiness` knows, or a
-fact of the slot's state, which only events change, or something that is not known here: then the slot is polled.
+A poll takes a row of the transition table whose guards all hold. As long as each row of the slot's pair has one guard
+that is certain to fail, polls therefore do nothing. A guard is an expression of the policy, for which `steadiness`
+knows how long its value holds; or a fact of the slot's state, which only events change; or something unknown here, and
+then the slot is polled.
 
-The table is the core's own; this module knows only which guard asks which expression.
+The table is the core's own; this module only knows which guard evaluates which expression.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from roost.startd.slot_state import SlotState
 from roost.startd.states import BACKFILL, BUSY, RETIRING, Pair, State
 from roost.startd.transitions import ROWS, Guard, On, Transition
 
-#: Guard to the expression that it asks, whether with the variants for a job's universe, and what it wants of it.
+#: Guard to its expression, whether variants for a job's universe apply, and the truth value that it needs.
 EXPRESSIONS: Final[Mapping[Guard, tuple[str, bool, bool]]] = {
     Guard.OWNER_PRESENT: ("IsOwner", False, True),
     Guard.RUN_BENCHMARKS: ("RunBenchmarks", False, True),
@@ -40,9 +41,9 @@ EXPRESSIONS: Final[Mapping[Guard, tuple[str, bool, bool]]] = {
 
 _SUFFIXES: Final[Mapping[Value, str]] = {number: suffix for suffix, number in VARIANTS.items()}
 
-#: Guards whose expressions are asked without a job.
+#: Guards whose expressions are evaluated without a job.
 _ALONE: Final = frozenset((Guard.OWNER_ABSENT, Guard.RUN_BENCHMARKS, Guard.EVICT_BACKFILL))
-#: The rows that a poll may take, by the pair from which.
+#: The rows that a poll may take, by source pair.
 _POLLED: Final = {pair: tuple(row for row in rows if On.POLL in row.on) for pair, rows in ROWS.items()}
 
 #: Clocks that the slot's state machine adds to the ad.
@@ -53,9 +54,9 @@ _CLAIM_CLOCKS: Final = {
 
 
 class Quiescence(NamedTuple):
-    """How long a slot is left as it is."""
+    """How long a slot stays as it is."""
 
-    #: Polls change nothing of it before this instant, epoch s; the instant of the look if that is not known.
+    #: Polls do not change it before this instant, epoch s; the instant of the evaluation if unknown.
     matters_at: float
     #: CpuBusy keeps its value until then; infinite if it was not evaluated.
     flips_at: float = math.inf
@@ -71,7 +72,7 @@ def quiescent_until(
     *,
     latch: bool = False,
 ) -> Quiescence:
-    """Until when polls leave the slot as it is; with `latch` also until when CpuBusy keeps its value."""
+    """Until when polls leave the slot unchanged; with `latch` also until when CpuBusy keeps its value."""
     if state.deleted:
         return Quiescence(math.inf)
     pair = state.pair
@@ -88,7 +89,7 @@ def quiescent_until(
 
 
 def _is_restless(state: SlotState, policy: SlotPolicy, pair: Pair) -> bool:
-    """Whether polls do more than take rows, or depend on what is not followed here."""
+    """Whether polls do more than take rows, or depend on inputs that are not tracked here."""
     return (
         policy.fetches_work
         or state.draining is not None
@@ -99,7 +100,7 @@ def _is_restless(state: SlotState, policy: SlotPolicy, pair: Pair) -> bool:
 
 
 class _Look:
-    """One look at a slot."""
+    """One evaluation of a slot."""
 
     __slots__ = ("_known", "_scene", "inputs", "now", "policy", "state")
 
@@ -138,7 +139,7 @@ class _Look:
         return clocks, steps
 
     def row(self, row: Transition, enough: float = math.inf) -> float:
-        """Until when a row is sure not to be taken; anything later than `enough` is as good as that."""
+        """Until when a row is certain not to be taken; anything later than `enough` is equivalent."""
         until = self.now
         for guard in row.when:
             holds, ends = self.guard(guard)
@@ -149,7 +150,7 @@ class _Look:
         return until
 
     def guard(self, guard: Guard) -> tuple[bool, float]:
-        """Whether a guard holds now, and until when it stays so."""
+        """Whether a guard holds now, and until when that stays so."""
         asked = EXPRESSIONS.get(guard)
         if asked is not None:
             if guard is Guard.CONTINUE and (activation := self.state.claim.activation) and activation.held_still:
@@ -188,7 +189,7 @@ class _Look:
         return reading if reading.until <= until else reading._replace(until=until)
 
     def _suffix(self, job: ClassAd) -> str | None:
-        """Of the variants that go first for a job."""
+        """The suffix of the variants that take precedence for a job."""
         universe = job.cell("jobuniverse")
         if isinstance(universe, Expr):
             universe = job.eval("JobUniverse")
@@ -197,7 +198,7 @@ class _Look:
         return None
 
     def _truth(self, reading: Reading) -> Reading:
-        """A clock as a truth is not followed."""
+        """A clock as a truth value is not tracked."""
         return reading if reading.slope == 0 else reading._replace(until=self.now)
 
     def starts_nothing(self) -> tuple[bool, float]:
@@ -229,7 +230,7 @@ class _Look:
         return (False, math.inf) if at is None else (at <= self.now, math.floor(at))
 
     def deadlines(self) -> float:
-        """When a poll would make good a deadline that has passed; that of the lease moves on before."""
+        """When a poll would act on a deadline that has passed; that of the lease is extended before."""
         found, state = math.inf, self.state
         for at in (state.match_until, state.vacate_until, state.kill_again_at, state.fetching.retry_at):
             if at is not None:
@@ -237,7 +238,7 @@ class _Look:
         return found
 
     def checkpoint(self, pair: Pair) -> float:
-        """Until when no job has to save its state."""
+        """Until when no job has to be checkpointed."""
         activation = self.state.claim.activation
         if activation is None or pair != BUSY:
             return math.inf
@@ -256,7 +257,7 @@ def _variant(name: str, suffix: str) -> str:
     return fold(name + suffix)
 
 
-#: Guards that ask for more than an expression, or for a fact of the slot's state, which only events change.
+#: Guards that need more than an expression or a fact of the slot's state, which only events change.
 _FACTS: Final[Mapping[Guard, Callable[[_Look], tuple[bool, float]]]] = {
     Guard.START_LOCALLY_FALSE: _Look.starts_nothing,
     Guard.START_BACKFILL: _Look.starts_backfill,
@@ -266,7 +267,7 @@ _FACTS: Final[Mapping[Guard, Callable[[_Look], tuple[bool, float]]]] = {
     Guard.SUCCESSOR_WAITING: lambda look: (look.state.waiting is not None, math.inf),
     Guard.DRAINING: lambda look: (False, math.inf),
     Guard.DRAIN_GRACE_OVER: lambda look: (False, math.inf),
-    # A slot in retirement is restless, but for one without a job.
+    # Polls of a slot in retirement always matter, unless it has no job.
     Guard.RETIREMENT_OVER: lambda look: (look.state.in_retirement, math.inf),
     Guard.IN_RETIREMENT: lambda look: (look.state.in_retirement, math.inf),
     Guard.NOT_PREEMPT_SEEN: lambda look: (not look.state.eviction.preempt_seen, math.inf),

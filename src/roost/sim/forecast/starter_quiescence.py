@@ -1,8 +1,8 @@
-"""Until when a starter has nothing to decide and nothing to report: which of its polls and reports can be left out.
+"""Until when a starter has nothing to decide or report: which of its polls and reports can be left out.
 
-A poll matters once the expression that counts in the starter's state may have another value; `steadiness` knows when.
-A report matters if it tells the slot something that some expression of the slot or of the job asks for, and that it
-does not know yet. An attribute that no expression reads changes no decision.
+A poll matters once the expression that counts in the starter's state may have another value; `steadiness` knows when. A
+report matters if it gives the slot a new value of an attribute that some expression of the slot or of the job refers
+to. An attribute that no expression reads changes no decision.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from roost.classad.refs import mentioned_in
 from roost.classad.values import fold
 from roost.policy.decision import StepWorld
 from roost.sim.forecast.steadiness import Scene, read
-from roost.starter.policy_inputs import EVICT, KILL, Inputs
+from roost.starter.policy_inputs import EVICT, KILL, StarterInputs
 from roost.starter.starter_ad import MEASURED, SIZES, TIMES, measured
 from roost.starter.states import State
 
@@ -27,19 +27,19 @@ _SIZES: Final = frozenset(map(fold, SIZES))
 _TIMES: Final = frozenset(map(fold, TIMES))
 _TOLD: Final = frozenset(("jobstate", "jobstartdate", "jobpid"))
 _REPORTED: Final = _SIZES | _TIMES | _TOLD
-#: Looks are not at whole seconds, and whole seconds are what an expression sees of the time.
+#: Polls are not at whole seconds, but expressions see the time in whole seconds.
 _MARGIN_S: Final = 2.0
 
 
 def poll_matters_at(run: Run, now: float) -> float:
-    """Until when polls change nothing; `now` if that is not known."""
+    """Until when polls change nothing; `now` if unknown."""
     state, policy, process = run.starter.state, run.starter.policy, run.process
     if not policy.watched(state):
         return math.inf
     sizes_at = process.sizes_change_at(now)
     if state.usage is None or sizes_at <= now or process.usage(now).image_size_kib > state.usage.image_size_kib:
         return now
-    my = Inputs(state, policy, now).my
+    my = StarterInputs(state, policy, now).my
     world = StepWorld(policy, f"starter|{state.launch.slot}", now)
     steps = dict.fromkeys(_SIZES, sizes_at) | dict.fromkeys(_TIMES, now if process.running_since else math.inf)
     scene = Scene(my, state.job_ad, world, now, {"jobduration": 1.0}, steps, {})
@@ -49,7 +49,7 @@ def poll_matters_at(run: Run, now: float) -> float:
 
 def report_matters_at(run: Run, now: float) -> float:
     """Until when reports change nothing; `now` if that is not known."""
-    # A report measures the job, and so has the policy looked at.
+    # A report measures the job, and so causes an evaluation of the policy.
     until = poll_matters_at(run, now)
     names = run.asked_for
     if not names or until <= now:
@@ -66,7 +66,7 @@ def report_matters_at(run: Run, now: float) -> float:
 
 
 def asked_for(policy: ClassAd, job: ClassAd) -> frozenset[str]:
-    """Names of what is reported that the slot's or the job's expressions ask for."""
+    """Names of reported attributes that the slot's or the job's expressions refer to."""
     key = id(policy)
     known = _OF_POLICY.get(key)
     if known is None or known[0] is not policy:
@@ -80,19 +80,19 @@ _OF_POLICY: Final[dict[int, tuple[ClassAd, frozenset[str]]]] = {}
 def _names(ad: ClassAd) -> frozenset[str]:
     found = frozenset[str]()
     for cell in ad.cells.values():
-        # Most expressions ask for nothing of that.
+        # Most expressions refer to none of them.
         if cell.__class__ is Expr and (names := reported_in(cell)):
             found |= names
     return found
 
 
-#: By identity, which is kept.
+#: Keyed by identity, which is kept alive.
 _OF_EXPRESSION: Final[dict[int, tuple[Expr, frozenset[str]]]] = {}
 _EXPRESSIONS_MAX: Final = 10_000
 
 
 def reported_in(expression: Expr) -> frozenset[str]:
-    """Names of what is reported that an expression asks for."""
+    """Names of reported attributes that an expression refers to."""
     known = _OF_EXPRESSION.get(id(expression))
     if known is None:
         if len(_OF_EXPRESSION) >= _EXPRESSIONS_MAX:

@@ -1,7 +1,7 @@
-"""For how long an expression keeps its value if nothing happens but the passing of time.
+"""How long an expression keeps its value if nothing changes except the time.
 
-A machine looks at its policy every few seconds, and nearly always finds what it found before. This module says until
-when that is sure: then the looks in between can be left out, and the run comes out the same (a test compares the two).
+A machine evaluates its policy every few seconds, nearly always with the same result as before. This module says until
+when that is certain: the evaluations in between can be left out, and the run is the same (a test compares the two).
 
 How it works
 ------------
@@ -10,10 +10,10 @@ Within a stretch in which nothing happens, every attribute is either constant or
 known instant. An expression is compiled once to closures; each gives a `Reading`: the value now, its slope, and until
 when this holds. ``&&``, ``||`` and ``?:`` need only hold for the operand that decides.
 
-Where it does not know, it says: until now. That costs a look and is never wrong: impure functions, lists, ads, a
-product of two clocks, a clock inside any function. The value of such a node comes from the evaluator.
+If it does not know, it answers "until now". That costs an evaluation and is never wrong: impure functions, lists, ads,
+a product of two clocks, a clock inside any function. The value of such a node comes from the evaluator.
 
-The instant of a reading must be a whole second, and so must the looks: then truncated clocks are exact lines.
+The instant of a reading must be a whole second, and so must the evaluations: then truncated clocks are exact lines.
 """
 
 from __future__ import annotations
@@ -30,34 +30,34 @@ from roost.classad.ops import BINARY, UNARY, truth
 from roost.classad.syntax import Binary, Call, Conditional, Literal, Name, Node, Op, Paren, Select, Unary, strip
 from roost.classad.values import UNDEFINED, fold
 
-#: Attributes followed from one expression to the next at most.
+#: Maximum number of attributes followed from one expression to the next.
 DEPTH_MAX: Final = 24
 
 
-#: A limit to the first whole second at which something may be more than it, epoch s.
+#: An attribute's limit to the first whole second at which it may exceed that limit, epoch s.
 Reach = Callable[[float], float]
 
 
 class Reading(NamedTuple):
-    """A value that is known for a while."""
+    """A value that is known for some time."""
 
     value: Value
     #: Growth of a number, per second.
     slope: float
     #: It holds before this instant, epoch s; infinite if only events can change it.
     until: float
-    #: It will be a truth or UNDEFINED as long as only time passes, whichever.
+    #: It remains a truth value or UNDEFINED as long as only time passes, whichever it is.
     sure: bool = False
-    #: Of a clock that falls back to 0 now and then: a limit to when it may be more than that, at the earliest, epoch s.
+    #: For a clock that is reset to 0 now and then: a limit to the earliest time when it may exceed that, epoch s.
     reach: Reach | None = None
 
 
-#: Makes a reading of all its five fields, and does so twice as fast as its class.
+#: Makes a reading from all its five fields, twice as fast as its class.
 _new: Final = tuple.__new__
 
 
 class Scene:
-    """What an expression is read in: two ads at one instant, and which attributes are clocks."""
+    """The context of a reading: two ads at one instant, and which attributes are clocks."""
 
     __slots__ = ("clocks", "depth", "known", "my", "now", "reaches", "steps", "target", "world")
 
@@ -77,16 +77,16 @@ class Scene:
         self.now = now
         #: Folded name of an attribute of the slot's ad to its slope.
         self.clocks = clocks
-        #: Folded name of an attribute of the slot's ad to when it changes next; that may be now.
+        #: Folded name of an attribute of the slot's ad to when it changes next, which may be now.
         self.steps = steps
-        #: Folded name of an attribute that falls back to 0 now and then to its `Reading.reach`.
+        #: Folded name of an attribute that is reset to 0 now and then to its `Reading.reach`.
         self.reaches = reaches
         self.depth = 0
-        #: Readings of attributes that hold expressions, by folded name and whether it is the target's.
+        #: Readings of attributes with expressions, by folded name and whether it is the target's.
         self.known: dict[tuple[str, bool], Reading] = {}
 
     def aim(self, target: ClassAd | None) -> None:
-        """Read with another target from now on."""
+        """Use another target from now on."""
         if target is not self.target:
             self.target = target
             self.known.clear()
@@ -98,11 +98,11 @@ SOON_S: Final = 600.0
 Code = Callable[[Scene, bool], Reading]
 
 _FOREVER: Final = math.inf
-#: Comparisons that find the same at 0 as below it, and as above it.
+#: Comparisons with the same result at 0 as below it, and as above it.
 _ZERO_IS_LESS: Final = frozenset((Op.LE, Op.GT))
 _ZERO_IS_MORE: Final = frozenset((Op.GE, Op.LT))
 _NUMBERS: Final = frozenset((int, float))
-#: What a comparison does with two numbers of one kind.
+#: The result of a comparison of two numbers of one type.
 _COMPARED: Final[Mapping[Op, Callable[[Any, Any], bool]]] = {
     Op.LT: operator.lt,
     Op.LE: operator.le,
@@ -112,15 +112,15 @@ _COMPARED: Final[Mapping[Op, Callable[[Any, Any], bool]]] = {
     Op.NE: operator.ne,
 }
 _PLAIN: Final = frozenset((int, float, bool, str))
-#: Below this, arithmetic of floats on whole numbers is exact.
+#: Below this, float arithmetic on integers is exact.
 _WHOLE_MAX: Final = 2.0**52
 _CODES: Final[dict[int, tuple[Expr, Code]]] = {}
-#: Compiled expressions kept at most.
+#: Maximum number of compiled expressions kept.
 _CODES_MAX: Final = 50_000
 
 
 def read(expression: Expr, scene: Scene, swapped: bool = False) -> Reading:
-    """Value, slope and end of an expression. `swapped`: it stands in the target's ad."""
+    """Value, slope and end of an expression. `swapped`: it is in the target's ad."""
     return _code(expression)(scene, swapped)
 
 
@@ -139,7 +139,7 @@ def _code(expression: Expr) -> Code:
 
 
 def _fixed(node: Node) -> Reading | None:
-    """What is written there, if that is a literal or arithmetic on numbers."""
+    """The value of a literal or of arithmetic on literal numbers."""
     match node:
         case Literal(value=value):
             return Reading(value, 0.0, _FOREVER, value.__class__ is bool)
@@ -181,7 +181,7 @@ def _named(key: str) -> Code:
         if not swapped:
             found = scene.my.cells.get(key)
             if found.__class__ in _PLAIN:
-                # What is asked for most: a figure of the slot's own ad.
+                # The most frequent case: a number in the slot's own ad.
                 until, slope = scene.steps.get(key, _FOREVER), scene.clocks.get(key, 0.0)
                 return _new(Reading, (found, slope, until, found.__class__ is bool, scene.reaches.get(key)))
         return _attribute(key, scene, swapped, both=True)
@@ -190,7 +190,7 @@ def _named(key: str) -> Code:
 
 
 def _unknown(node: Node) -> Code:
-    """The evaluator's value, and no promise."""
+    """The evaluator's value, without any promise."""
     expression = Expr(node)
 
     def run(scene: Scene, swapped: bool) -> Reading:
@@ -201,7 +201,7 @@ def _unknown(node: Node) -> Code:
 
 
 def _attribute(key: str, scene: Scene, swapped: bool, *, both: bool) -> Reading:
-    """An attribute of the ad in which the name stands, else of the other one."""
+    """An attribute of the ad in which the name occurs, or else of the other one."""
     first: ClassAd | None = scene.target if swapped else scene.my
     found = MISSING if first is None else first.cells.get(key) or first.cell(key)
     until = _FOREVER if swapped else scene.steps.get(key, _FOREVER)
@@ -213,7 +213,7 @@ def _attribute(key: str, scene: Scene, swapped: bool, *, both: bool) -> Reading:
         if other is not None:
             found = other.cell(key)
         if swapped:
-            # What comes to the slot's own ad goes before what the other one has.
+            # An attribute that may appear in the slot's own ad takes precedence over the other ad's.
             theirs = _attribute(key, scene, swapped, both=False)
             return theirs if theirs.until <= until else theirs._replace(until=until)
         until = scene.steps.get(key, _FOREVER)
@@ -274,7 +274,7 @@ def _logical(op: Op, left: Code, right: Code) -> Code:
         if y[0].__class__ is not bool:
             y = _condition(y, scene)
         second, _, ends, surely, _ = y
-        # What decides from the right goes on deciding, unless the left becomes an error.
+        # A deciding right operand keeps deciding, unless the left becomes an error.
         if (second is decides and sure) or ends < until:
             until = ends
         value = second if first.__class__ is bool else apply(first, second)
@@ -284,7 +284,9 @@ def _logical(op: Op, left: Code, right: Code) -> Code:
 
 
 def _outlasted(x: Reading, right: Code, scene: Scene, swapped: bool) -> Reading:
-    """What decides, and may soon cease to; if the right operand decides too, all goes on as it is until that ceases."""
+    """The deciding operand, which may soon stop deciding; if the right operand also decides, the result holds until
+    that stops.
+    """
     y = _condition(right(scene, swapped), scene)
     if y.value is x.value and y.until > x.until:
         return _new(Reading, (x.value, 0.0, y.until, y.sure, None))
@@ -292,7 +294,7 @@ def _outlasted(x: Reading, right: Code, scene: Scene, swapped: bool) -> Reading:
 
 
 def _condition(x: Reading, scene: Scene) -> Reading:
-    """A reading as a truth: a number on a slope is true until it reaches 0."""
+    """A reading as a truth value: a number on a slope is true until it reaches 0."""
     if x.value.__class__ is bool:
         return x
     if x.slope == 0:
@@ -313,7 +315,7 @@ def _choice(test: Code, then: Code, otherwise: Code) -> Code:
 
 
 def _limited(op: Op, left: Code, limit: Reading, otherwise: Code) -> Code:
-    """A comparison with a number that is written there, as most are; `otherwise` for what is not a number."""
+    """A comparison with a literal number, the usual case; `otherwise` for a value that is not a number."""
     compare = _COMPARED[op]
     most = limit.value
     kind = most.__class__
@@ -368,7 +370,7 @@ def _binary_of_any(node: Node, op: Op, left: Code, right: Code) -> Code:
         if slope == 0 and other_slope == 0:
             return _new(Reading, (value, 0.0, until, compares and _is_truth(x) and _is_truth(y), None))
         if not numbers:
-            # A clock against something that is not a number: the kinds decide, and they stay.
+            # A clock compared with a value that is not a number: the types decide, and they do not change.
             return _new(Reading, (value, 0.0, until, False, None))
         match op:
             case Op.ADD:
@@ -389,7 +391,7 @@ def _is_truth(x: Reading) -> bool:
 
 
 def _unreached(op: Op, value: Value, reach: Reach, limit: Reading) -> float:
-    """Until when something whole that falls back to 0 now and then stays below a limit."""
+    """Until when an integer that is reset to 0 now and then stays below a limit."""
     most = limit.value
     if not -_WHOLE_MAX < most < _WHOLE_MAX:  # type: ignore[operator]
         return -_FOREVER
@@ -401,9 +403,9 @@ def _unreached(op: Op, value: Value, reach: Reach, limit: Reading) -> float:
 
 
 def _crossing(difference: Value, slope: float, now: float, op: Op) -> float:
-    """When a comparison of a difference with 0 may come out otherwise, in whole seconds from now; infinite if never."""
+    """When a comparison of a difference with 0 may change its result, in whole seconds from now; infinite if never."""
     if slope == 1 and difference.__class__ is int and -_WHOLE_MAX < difference <= 0:
-        # A clock that comes up to a whole number. At 0 it is as it was if 0 is on this side.
+        # A clock that rises to a whole number. At 0 the result is unchanged if 0 is on this side.
         return now + max(1, (op in _ZERO_IS_LESS) - difference)
     if slope == 0:
         return _FOREVER
@@ -411,7 +413,7 @@ def _crossing(difference: Value, slope: float, now: float, op: Op) -> float:
     if not seconds > 0:
         return _FOREVER if seconds < 0 else now + (seconds == 0)
     if difference.__class__ is int and slope.is_integer() and seconds < _WHOLE_MAX:
-        # At 0 it is as it was if 0 is on this side.
+        # At 0 the result is unchanged if 0 is on this side.
         stays = op in (_ZERO_IS_LESS if difference < 0 else _ZERO_IS_MORE)
         return now + (math.floor(seconds) + 1 if stays else math.ceil(seconds))
     return now + math.ceil(seconds - 1e-6)

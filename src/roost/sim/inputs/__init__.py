@@ -1,1 +1,1 @@
-"""What is done to a simulated pool: jobs and owners, made up or recorded."""
+"""The inputs of a simulated pool: jobs and owners, generated or recorded."""

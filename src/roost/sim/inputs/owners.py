@@ -1,8 +1,8 @@
-"""The people in front of the machines: when a key is pressed, and what load their own programs make.
+"""The owners of machines: when keys are pressed, and the load of their own programs.
 
-A trace is known for all times before the run begins, and is a function of time: so sensors can be asked for any
-instant, and for how long nothing changes. While an owner is there, a key has just been pressed; when the owner is away,
-the time since the last key grows. Load is piecewise constant.
+A trace is fixed for all times before the run begins, and is a function of time, so sensors can be read for any instant,
+and it is known how long nothing changes. While an owner is present, a key has just been pressed; while the owner is
+away, the time since the last key grows. Load is piecewise constant.
 
 `diurnal` makes the trace of a person who works by day, with breaks; `owners_file` reads recorded ones.
 """
@@ -18,20 +18,20 @@ from typing import Final
 from roost.base.records import dataclass, field
 
 DAY_S: Final = 86_400
-#: Absences looked through for one that is long enough; if none is, the next one may be.
+#: Maximum number of absences searched for one that is long enough; beyond that, the next one may be.
 ABSENCES_AHEAD: Final = 64
 HOUR_S: Final = 3_600
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnerTrace:
-    """What one owner does. Times are epoch s, whole seconds."""
+    """The actions of one owner. Times are epoch s, whole seconds."""
 
-    #: Intervals [from, to) in which keys are pressed all the time; apart from each other, in order.
+    #: Intervals [from, to) in which keys are pressed all the time; disjoint and in order.
     present: tuple[tuple[float, float], ...] = ()
     #: (time, load of the owner's own programs from then on), in order.
     loads: tuple[tuple[float, float], ...] = ()
-    #: When a key was pressed last before the trace begins.
+    #: When a key was last pressed before the trace begins.
     last_key_before: float = 0.0
     _edges: tuple[float, ...] = field(init=False, repr=False, compare=False)
     _load_times: tuple[float, ...] = field(init=False, repr=False, compare=False)
@@ -67,7 +67,7 @@ class OwnerTrace:
         return self.loads[passed - 1][1] if passed else 0.0
 
     def next_presence(self, now: float) -> float:
-        """When the owner comes or goes next; infinite if never."""
+        """When the owner arrives or leaves next; infinite if never."""
         return _next(self._edges, now)
 
     def next_load(self, now: float) -> float:
@@ -75,7 +75,7 @@ class OwnerTrace:
         return _next(self._load_times, now)
 
     def idle_beyond(self, now: float, limit_s: float) -> float:
-        """From `now` on, the first instant at which KeyboardIdle may be more than a limit; infinite if it never is."""
+        """From `now` on, the first instant at which KeyboardIdle may exceed a limit; infinite if it never does."""
         grows_s = math.floor(limit_s) + 1
         edges = self._edges
         # Where an owner leaves: before now, or next.
@@ -108,19 +108,19 @@ NOBODY: Final = OwnerTrace()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Habits:
-    """How an owner lives, as ranges that each owner's own habits are drawn from."""
+    """An owner's habits, as ranges from which each owner's own habits are drawn."""
 
     #: Hours of local time at which work begins and ends, on average.
     begin_h: float = 9.0
     end_h: float = 17.5
-    #: Chance to be there on a working day, on a weekend day, and in the evening.
+    #: Probability of presence on a working day, on a weekend day, and in the evening.
     weekday: float = 0.9
     weekend: float = 0.12
     evening: float = 0.2
     #: Mean stretch of work and mean break, s.
     stretch_s: float = 2_400.0
     break_s: float = 900.0
-    #: Chance that a stretch comes with a computation of the owner's own.
+    #: Probability that a stretch includes a computation by the owner.
     computes: float = 0.15
 
 
@@ -169,7 +169,7 @@ def _work(
 
 
 def merged(intervals: Iterable[tuple[float, float]]) -> tuple[tuple[float, float], ...]:
-    """The intervals apart from each other and in order; those that meet are one."""
+    """The intervals merged and in order."""
     apart: list[tuple[float, float]] = []
     for begin, end in sorted(intervals):
         if apart and begin <= apart[-1][1]:
@@ -180,5 +180,5 @@ def merged(intervals: Iterable[tuple[float, float]]) -> tuple[tuple[float, float
 
 
 def rising(loads: Iterable[tuple[float, float]]) -> tuple[tuple[float, float], ...]:
-    """Loads in the order of time; of several at one time the last."""
+    """Loads in the order of time; of several at one time, the last."""
     return tuple(sorted(dict(sorted(loads)).items()))

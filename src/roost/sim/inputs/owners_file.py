@@ -1,8 +1,8 @@
 """Recorded traces of owners: a CSV file with the columns ``machine``, ``time``, ``keyboard`` and ``load``.
 
-Each line holds from its time on; an empty cell means as before. Lines may be in any order, columns too, and further
-columns are left alone. Any other file is refused with line, column and remedy: a trace that is silently read as another
-one would give figures that cannot be trusted.
+Each line holds from its time on; an empty cell means no change. Lines and columns may be in any order, and additional
+columns are ignored. Any other file is refused with line, column and remedy: a trace that is silently misread would
+produce figures that cannot be trusted.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from typing import Final, NoReturn
 
 from roost.sim.inputs.owners import OwnerTrace, merged, rising
 
-#: Columns, and what a cell of each has to be.
+#: Columns, and the valid values of each.
 _CELLS: Final[Mapping[str, str]] = {
     "time": "a number of seconds since the beginning, not negative",
     "keyboard": "1 while keys are pressed and 0 while not",
     "load": "a number that is not negative",
 }
-#: Times and loads at most.
+#: Maximum number of times and loads.
 NUMBER_MAX: Final = 1e9
-#: Lines at most: each takes some 200 bytes of memory.
+#: Maximum number of lines: each takes some 200 bytes of memory.
 LINES_MAX: Final = 10_000_000
 _NAME: Final = re.compile(r"[\w.-]+")
 

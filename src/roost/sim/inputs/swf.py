@@ -1,10 +1,11 @@
-"""The Standard Workload Format of the parallel workloads archive: recorded jobs, one a line, 18 numbers each.
+"""The Standard Workload Format of the parallel workloads archive: recorded jobs, one per line, 18 numbers each.
 
-Used are: 1 job number, 2 submit time, 4 run time, 5 processors, 7 used memory (KB a processor), 8 processors asked
-for, 10 memory asked for, 12 user. What the run time asked for (9) says goes into the ad as JobMaxRunTime; the true one
-does not. Comment lines begin with a semicolon. A job wants a slot with as many cores as it has processors.
+The fields used are: 1 job number, 2 submit time, 4 run time, 5 processors, 7 used memory (KB per processor), 8
+processors requested, 10 memory requested, 12 user. The requested run time (9) goes into the ad as JobMaxRunTime; the
+actual one does not. Comment lines begin with a semicolon. A job requests a slot with as many cores as it has
+processors.
 
-What it does not do: dependencies between jobs (17, 18), queues and partitions (15, 16).
+It does not support dependencies between jobs (17, 18), queues and partitions (15, 16).
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from roost.base.records import dataclass
 from roost.classad import Expr, parse_expression
 from roost.sim.inputs.workload import ENOUGH, Job, Truth, make_job
 
-#: Names of the numbers on a line.
+#: Names of the fields of a line.
 _NAMES: Final = (
     "job number",
     "submit time",
@@ -37,9 +38,9 @@ _NAMES: Final = (
     "preceding job",
     "think time",
 )
-#: Numbers on a line.
+#: Number of fields of a line.
 FIELDS: Final = len(_NAMES)
-#: What any of them is at most.
+#: Maximum value of any field.
 NUMBER_MAX: Final = 1e12
 _CORES: Final = parse_expression(f"TARGET.Cpus >= RequestCpus && {ENOUGH}")
 
@@ -50,13 +51,13 @@ class WorkloadProblem(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """What is in a file."""
+    """The contents of a file."""
 
     #: In the order of their arrival.
     jobs: list[Job]
-    #: Jobs that are in it and never ran: cancelled before they began, or without a run time.
+    #: Number of jobs in the file that never ran: cancelled before they began, or without a run time.
     never_ran: int
-    #: What is to be said of a submit file, such as of a line without effect.
+    #: Remarks on a submit file, such as on a line without effect.
     warnings: tuple[str, ...] = ()
 
 

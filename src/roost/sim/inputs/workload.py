@@ -1,11 +1,11 @@
-"""Jobs of a simulated pool: what policy may know of them, and apart from it what will really happen.
+"""Jobs of a simulated pool: what policy may know of them, and separately what will really happen.
 
 A `Job` is what is submitted: its ad. A `Truth` is how long it really runs and what it can save, and only the simulated
-processes (`process`) look at it. Workloads come from a Standard Workload Format file (`swf`) or are generated: a
-mix is a list of kinds with weights, arriving as a Poisson process whose rate follows the day.
+processes (`process`) read it. Workloads come from a Standard Workload Format file (`swf`) or are generated: a mix is a
+list of kinds with weights, arriving as a Poisson process whose rate follows the day.
 
-Run times are log-normal, as those of recorded workloads are: most jobs are short, most of the time is in the
-long ones.
+Run times are log-normal, like those of recorded workloads: most jobs are short, most of the time is spent in the long
+ones.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from roost.classad import ClassAd, parse_expression
 from roost.schedd.job_policy.expressions import PERIODIC_ATTRIBUTES
 from roost.sim.inputs.owners import DAY_S, HOUR_S
 
-#: Requirements of a job that has none: the slot is large enough.
+#: Requirements of a job that sets none: the slot is large enough.
 ENOUGH: Final = parse_expression("TARGET.Memory >= RequestMemory && TARGET.Disk >= RequestDisk")
 
 
@@ -35,32 +35,32 @@ _SIZE: Final = ((0.0, 64 * 1024),)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Truth:
-    """What no policy sees."""
+    """Facts that no policy sees."""
 
-    #: Time the job needs on a machine of its own, s.
+    #: Run time of the job on an otherwise unused machine, s.
     run_s: float
-    #: A soft kill lets it save its work.
+    #: Whether a soft kill lets it save its work.
     checkpoints: bool = False
     #: Time from a soft kill to its end, s.
     farewell_s: float = 5.0
-    #: It goes on as if no soft kill had been sent.
+    #: It ignores a soft kill.
     ignores_soft_kill: bool = False
     #: Time from a hard kill to its end, s.
     death_s: float = 1.0
     exit_code: int = 0
-    #: Of the first times that it comes to its end, in order, instead of that.
+    #: For its first ends, in order, the outcome instead of that.
     exit_codes: tuple[int, ...] = ()
-    #: Virtual size over time run: (s, KiB), growing evenly between two points, and staying after the last. Where there
-    #: is none, it has the ImageSize of its ad.
+    #: Virtual size over run time: (s, KiB), interpolated linearly between two points, and constant after the last.
+    #: Without points, it has the ImageSize of its ad.
     memory: tuple[tuple[float, int], ...] = ()
-    #: Part of it that is resident.
+    #: Fraction of it that is resident.
     resident_share: float = 0.9
-    #: Of its sandbox, KiB.
+    #: Size of its sandbox, KiB.
     disk_kb: int = 512
-    #: Time after which it ends by itself to have its state saved, with that code, s; None if it never does.
+    #: Run time after which it exits to have its state saved, with that code, s; None if it never does.
     exits_to_save_s: float | None = None
     save_code: int = 85
-    #: Time to move input and output, s.
+    #: Time to transfer input and output, s.
     input_s: float = 0.0
     output_s: float = 0.0
 
@@ -74,7 +74,7 @@ class Truth:
         return int(low + (high - low) * (run_s - begin) / (end - begin))
 
     def sizes_change_in(self, run_s: float) -> float:
-        """How much longer it has the size that it has after that time, s of running."""
+        """For how much longer its size stays the same, s of run time."""
         points = self.memory
         for (begin, low), (end, high) in pairwise(points):
             if low != high and run_s < end:
@@ -92,13 +92,13 @@ class Job:
     submitted_at: float
     ad: ClassAd
     truth: Truth
-    #: Jobs with the same are the same to a matcher.
+    #: Jobs with the same value are the same to a matcher.
     kind: str
-    #: Clusters of an owner with the same one are submitted together, if they come at the same time; "": each alone.
+    #: Clusters of an owner with the same value are submitted together, if they arrive at the same time; "": each alone.
     submission: str = ""
 
     def again(self, exits: int) -> Job:
-        """The job as it is when it has come to its own end so many times before."""
+        """The job for its next run, after it has ended by itself that many times."""
         if exits >= len(self.truth.exit_codes):
             return self
         return replace(self, truth=replace(self.truth, exit_code=self.truth.exit_codes[exits]))
@@ -114,7 +114,7 @@ def make_job(
     *,
     proc: int = 0,
 ) -> Job:
-    """Job `proc` of cluster `number`, with the attributes that every queue writes, and `attributes` over them."""
+    """Job `proc` of cluster `number`, with the attributes that every queue writes, overridden by `attributes`."""
     ad = ClassAd(
         {
             "MyType": "Job",
@@ -154,7 +154,7 @@ def make_job(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kind:
+class JobKind:
     """One kind of job in a mix."""
 
     name: str
@@ -170,18 +170,18 @@ class Kind:
 
 
 #: Mixes by name.
-MIXES: Final[Mapping[str, tuple[Kind, ...]]] = {
+MIXES: Final[Mapping[str, tuple[JobKind, ...]]] = {
     "desktop": (
-        Kind(name="short", weight=5, median_s=12 * 60, spread=0.9),
-        Kind(name="long", weight=3, median_s=2 * HOUR_S, spread=0.8, memory_mb=512, image_kb=300 * 1024),
-        Kind(name="saving", weight=2, median_s=5 * HOUR_S, spread=0.6, memory_mb=512, universe=1, checkpoints=True),
+        JobKind(name="short", weight=5, median_s=12 * 60, spread=0.9),
+        JobKind(name="long", weight=3, median_s=2 * HOUR_S, spread=0.8, memory_mb=512, image_kb=300 * 1024),
+        JobKind(name="saving", weight=2, median_s=5 * HOUR_S, spread=0.6, memory_mb=512, universe=1, checkpoints=True),
     ),
-    "short": (Kind(name="short", weight=1, median_s=10 * 60, spread=0.8),),
-    "long": (Kind(name="long", weight=1, median_s=8 * HOUR_S, spread=0.6, memory_mb=1024, image_kb=600 * 1024),),
-    "saving": (Kind(name="saving", weight=1, median_s=6 * HOUR_S, spread=0.6, universe=1, checkpoints=True),),
+    "short": (JobKind(name="short", weight=1, median_s=10 * 60, spread=0.8),),
+    "long": (JobKind(name="long", weight=1, median_s=8 * HOUR_S, spread=0.6, memory_mb=1024, image_kb=600 * 1024),),
+    "saving": (JobKind(name="saving", weight=1, median_s=6 * HOUR_S, spread=0.6, universe=1, checkpoints=True),),
 }
 
-#: Longest generated run, s.
+#: Maximum generated run time, s.
 RUN_S_MAX: Final = 3 * DAY_S
 
 

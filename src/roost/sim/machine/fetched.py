@@ -1,7 +1,8 @@
-"""A source of work that machines fetch for themselves: what a hook would bring from somewhere else.
+"""A source of work that machines fetch: the work that a hook would bring from elsewhere.
 
-Each piece of work is a job that is out on one machine or waits. What a machine rejects, evicts or loses waits again; so
-does what was handed out and not begun within `OVERDUE_S`, for a machine may die between taking work and starting it.
+Each piece of work is a job that is assigned to one machine or waits. Work that a machine rejects, evicts or loses waits
+again; so does work that was handed out and not begun within `OVERDUE_S`, because a machine may die between fetching
+work and starting it.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from roost.classad import ClassAd
 from roost.sim.inputs.workload import Job
 from roost.sim.machine.process import End
 
-#: How long work may be out without having been begun, s.
+#: How long assigned work may stay unstarted, s.
 OVERDUE_S: Final = 3600.0
 
 
@@ -26,14 +27,14 @@ class WorkSource:
     def __init__(self, jobs: Iterable[Job]) -> None:
         self._jobs = {job.name: job for job in jobs}
         self._waiting = deque(self._jobs)
-        #: Work that is out to when it was handed out, and what of it has been begun.
+        #: Assigned work to when it was handed out, and the assigned work that has begun.
         self._out: dict[str, float] = {}
         self._begun: set[str] = set()
         self._done_s = dict.fromkeys(self._jobs, 0.0)
         self.completed: set[str] = set()
 
     def fetch(self, now: float) -> ClassAd | None:
-        """The next piece of work, if there is one by now."""
+        """The next piece of work, if there is one at this time."""
         for name, at in list(self._out.items()):
             if name not in self._begun and now - at > OVERDUE_S:
                 self._back(name)
@@ -47,19 +48,19 @@ class WorkSource:
         return None
 
     def lookup(self, ad: ClassAd) -> tuple[Job, float]:
-        """The job of an ad, which is about to begin, and the work of it that is done, s."""
+        """The job of an ad that is about to begin, and its completed work, s."""
         name = f"{ad['ClusterId']}.{ad['ProcId']}"
         if name in self._out:
             self._begun.add(name)
         return self._jobs[name], self._done_s[name]
 
     def replied(self, ad: ClassAd, accepted: bool) -> None:
-        """A machine has said what becomes of it."""
+        """Handle a machine's reply about its work."""
         if not accepted:
             self._back(f"{ad['ClusterId']}.{ad['ProcId']}")
 
     def ended(self, name: str, end: End) -> None:
-        """A run is over."""
+        """Handle the end of a run."""
         if end.outcome == "completed":
             self._out.pop(name, None)
             self._begun.discard(name)

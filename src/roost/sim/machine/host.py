@@ -1,10 +1,10 @@
-"""A simulated execute machine: the real host core (`node`), what happens to it, and its orders carried out.
+"""A simulated execute machine: the real host core (`node`), its events, and its effects carried out.
 
-Orders about a job go to its run (`run`), those about the machine's own work to `own_work`; `polling` says when the
-machine looks at itself. Whatever happens is carried through to the end before the next thing happens.
+Orders about a job go to its run (`run`), those about the machine's own work to `own_work`; `polling` decides when the
+machine polls its slots. Each event is processed to the end before the next one.
 
-A machine may die between any two orders. All that runs on it is gone then, and it begins anew; what it has to tell its
-queue it still knows (`queue_link`).
+A machine may die between any two effects. Everything that runs on it is then gone, and it starts over; it still has the
+reports for its queue (`queue_link`).
 """
 
 from __future__ import annotations
@@ -14,21 +14,19 @@ from collections.abc import Callable, Hashable
 from random import Random
 from typing import Any, Final, NamedTuple
 
-from roost.base.changed import changer
+from roost.base import fast_records
 from roost.base.records import replace
 from roost.classad import ClassAd
 from roost.model import effects as ef
 from roost.model import events as ev
 from roost.model import starter_effects as sef
 from roost.model import starter_events as sev
-from roost.model.claims import Claim
 from roost.model.identifiers import ClaimIdSource
 from roost.model.reasons import Refusal
 from roost.model.slots import SlotKind
 from roost.node.host import Host, Out
 from roost.node.host_plan import SlotPlan
-from roost.node.host_slots import OfferLeftovers, Starter
-from roost.node.host_slots import Slot as HostSlot
+from roost.node.host_slots import HostSlot, OfferLeftovers, Starter
 from roost.sim.engine import Engine
 from roost.sim.forecast.polling import Polling
 from roost.sim.machine.own_work import OwnWork
@@ -39,16 +37,13 @@ from roost.sim.machine.watcher import Watcher
 from roost.sim.queue.link import QueueLink
 from roost.startd.draining import DrainOrder, OnCompletion
 from roost.startd.layout.change import PresentLayout
-from roost.startd.machine import Step
+from roost.startd.machine import SlotStep
 from roost.startd.slot_state import SlotState
-from roost.starter.machine import Step as StarterStep
-
-_with_claim: Final = changer(SlotState, "claim")
-_with_lease: Final = changer(Claim, "lease_until")
+from roost.starter.machine import StarterStep
 
 
-class Slot(HostSlot):
-    """A slot at work."""
+class SimulatedSlot(HostSlot):
+    """A slot of a running machine."""
 
     __slots__ = ("benchmark", "cuts", "machine", "rejected", "run", "timers")
 
@@ -56,16 +51,16 @@ class Slot(HostSlot):
         super().__init__(plan, state, order)
         self.machine = machine
         self.run: Run | None = None
-        #: Number of the only setting of each timer that counts.
+        #: Number of the only current setting of each timer.
         self.timers = dict.fromkeys(ev.Timer, 0)
         self.benchmark = 0
-        #: What did not match: the request to the time of the poll at which it was asked about, and the verdict.
+        #: Requests that did not match: the request to the time of the poll at which it was evaluated, and the verdict.
         self.rejected: dict[Hashable, tuple[float, int]] = {}
-        #: How often its sizes have changed.
+        #: Number of changes of its sizes.
         self.cuts = 0
 
     def resized(self, plan: SlotPlan) -> None:
-        """Its sizes are others from now on."""
+        """Note a change of its sizes."""
         super().resized(plan)
         self.cuts += 1
         self.rejected.clear()
@@ -77,11 +72,11 @@ class Slot(HostSlot):
 
 
 class Deaths(NamedTuple):
-    """How daemons and starters of a machine die of themselves."""
+    """How daemons and starters of a machine die by themselves."""
 
-    #: Where the chances come from; None where nothing dies.
+    #: The random stream; None if nothing dies.
     chance: Random | None = None
-    #: Chance of each life of the daemon to end between two orders, and of each starter to die.
+    #: Probability that a life of the daemon ends between two effects, and that a starter dies.
     cuts: float = 0.0
     crashes: float = 0.0
 
@@ -90,7 +85,7 @@ NO_DEATHS: Final = Deaths()
 
 
 class Machine:
-    """A machine at work."""
+    """A running machine."""
 
     __slots__ = (
         "_busy",
@@ -127,14 +122,15 @@ class Machine:
         self.index = index
         self.engine = engine
         self.watcher = watcher
-        # What slots show each other and other latches are not followed: such machines are polled whenever it is due.
+        # Slots that show attributes to each other, and latches other than CpuBusy, are not tracked: such machines are
+        # polled at every instant of the grid.
         self.exhaustive = exhaustive or bool(plan.neighbour_names or plan.latch_names)
         self.alive = False
         self.lives = 0
-        #: Orders that have not been carried out yet.
-        self._pending: deque[Out[Slot]] = deque()
+        #: Effects not yet carried out.
+        self._pending: deque[Out[SimulatedSlot]] = deque()
         self._busy = False
-        #: Runs whose plans have to be made anew, once what is under way is done.
+        #: Runs whose plans must be made again once the event in progress has been processed.
         self._restless: dict[Run, None] = {}
         self._chance, self._cuts, self._crashes = deaths
         self._cut_in: int | None = None
@@ -144,34 +140,34 @@ class Machine:
         self.begin(engine.now)
 
     @property
-    def slots(self) -> list[Slot]:
-        """All slots that there are now, in order."""
+    def slots(self) -> list[SimulatedSlot]:
+        """All current slots, in order."""
         return self.host.slots
 
     @property
     def present(self) -> PresentLayout | None:
-        """The slots that there are, for a plan that is to follow; None for a machine without accounts."""
+        """The current slots, as input of a following plan; None for a machine without accounts."""
         return None if self.host.relayouts is None else self.host.relayouts.present
 
     @property
     def polls(self) -> int:
-        """Polls that happened."""
+        """Number of polls that happened."""
         return self.polling.count
 
     # -- life and death ------------------------------------------------------------------------------
 
     def begin(self, now: float) -> None:
-        """The daemon starts, with fresh slots."""
+        """Start the daemon, with fresh slots."""
         self.alive = True
         self.lives += 1
         self._pending.clear()
         self.own_work.begin()
         address, birth, key = f"<{self.plan.name}>", int(now), f"{self.lives}".encode()
-        self.host: Host[Slot] = Host(
+        self.host: Host[SimulatedSlot] = Host(
             self.plan.slots,
             ids=lambda block: ClaimIdSource(address=address, birth=birth, block=block, key=key),
             now=now,
-            make=lambda plan, state, order: Slot(plan, state, order, self),
+            make=lambda plan, state, order: SimulatedSlot(plan, state, order, self),
             observer=self,
             division=self.plan.division,
         )
@@ -182,7 +178,7 @@ class Machine:
         self.queue_link.begin(now)
 
     def die(self, now: float) -> None:
-        """The daemon and everything below it are gone."""
+        """Kill the daemon and everything below it."""
         self.alive = False
         self._pending.clear()
         self._restless.clear()
@@ -192,10 +188,10 @@ class Machine:
                 slot.run.vanish(now)
 
     def reconfigure(self, plan: MachinePlan, now: float) -> None:
-        """The daemon reads its configuration anew: policies change, and what static slots publish.
+        """Read the configuration again: policies change, and so does what static slots publish.
 
-        Starters that are there keep the policy that they were started with. A machine that keeps accounts comes to the
-        layout of the plan as its slots become free; the plan was made with them `present`.
+        Existing starters keep the policy with which they were started. A machine that keeps accounts adopts the layout
+        of the plan as its slots become free; the plan was made with them `present`.
         """
         self.sync(now)
         self.plan = plan
@@ -218,7 +214,7 @@ class Machine:
         self.watcher.reconfigured(self)
 
     def sync(self, now: float) -> None:
-        """Make everything as it would be if nothing had been left out."""
+        """Bring everything to the state as if nothing had been left out."""
         if self.alive and not self.exhaustive:
             self.polling.sync(now)
             self._catch_up(now)
@@ -231,56 +227,60 @@ class Machine:
             if lease_until is not None and lease_until <= now:
                 self._renew(slot, now)
 
-    def _renew(self, slot: Slot, now: float) -> bool:
-        """Whether a sign of life that was not sent has made a lease longer."""
+    def _renew(self, slot: SimulatedSlot, now: float) -> bool:
+        """Whether a keepalive that was not sent has extended a lease."""
         claim = slot.state.claim
         if claim.lease_until is None or claim.lease_s is None:
             return False
         came_at = self.watcher.renewed_at(self, claim.id, now)
         if came_at is None or came_at + claim.lease_s <= claim.lease_until:
             return False
-        slot.state = _with_claim(slot.state, _with_lease(claim, came_at + claim.lease_s))
+        slot.state = fast_records.replace(
+            slot.state, claim=fast_records.replace(claim, lease_until=came_at + claim.lease_s)
+        )
         return True
 
     # -- what happens --------------------------------------------------------------------------------
 
     def receive(self, number: int, event: ev.Event, now: float, life: int) -> None:
-        """An event reaches a slot by its place, unless the daemon that it was meant for is dead."""
+        """Deliver an event to a slot by its place, unless the daemon for which it was meant is dead."""
         if life == self.lives:
             self.tell(self.slots[number], event, now)
 
-    def tell(self, slot: Slot, event: ev.Event, now: float, *, quietly: bool = False) -> None:
-        """An event reaches a slot. `quietly`: it changes nothing but a lease, and the plan of polls stays."""
+    def tell(self, slot: SimulatedSlot, event: ev.Event, now: float, *, quietly: bool = False) -> None:
+        """Deliver an event to a slot. `quietly`: it changes nothing but a lease, and the plan of polls stays."""
         self._happen(lambda: self.host.receive(slot, event, now), now, quietly=quietly)
 
-    def activate(self, slot: Slot, run: str, event: ev.ActivationRequested, now: float) -> None:
-        """A queue asks for a run on its claim."""
+    def activate(self, slot: SimulatedSlot, run: str, event: ev.ActivationRequested, now: float) -> None:
+        """Handle a queue's request for a run on its claim."""
         self._happen(lambda: self.host.activate(slot, run, event, now), now)
 
-    def tell_starter(self, slot: Slot, starter: Starter, event: sev.StarterEvent, now: float) -> None:
-        """An event reaches a starter."""
+    def tell_starter(self, slot: SimulatedSlot, starter: Starter, event: sev.StarterEvent, now: float) -> None:
+        """Deliver an event to a starter."""
         self._happen(lambda: self.host.receive_starter(slot, starter, event, now), now)
 
-    def starter_lost(self, slot: Slot, starter: Starter, now: float) -> None:
-        """A starter is gone with all of its job."""
+    def starter_lost(self, slot: SimulatedSlot, starter: Starter, now: float) -> None:
+        """Note that a starter is gone with all of its job."""
         self._happen(lambda: self.host.starter_lost(slot, starter, now), now)
 
     def backfill(self, running: bool, now: float) -> None:
-        """The backfill client has come to run, or is gone."""
+        """Note that the backfill client runs, or is gone."""
         self._happen(lambda: self.host.backfill(running, now), now)
 
     def drain(self, order: DrainOrder, now: float) -> Refusal | None:
-        """Empty the machine; why not, if it is refused."""
+        """Drain the machine; return why not, if refused."""
         return self._commanded(lambda: self.host.drain(order, now), now)
 
     def cancel_drain(self, now: float, request_id: str = "") -> Refusal | None:
-        """End a drain, whichever there is if none is named; why not, if it is refused."""
+        """End a drain, any drain if none is named; return why not, if refused."""
         return self._commanded(lambda: self.host.cancel_drain(request_id, now), now)
 
-    def _commanded(self, command: Callable[[], tuple[list[Out[Slot]], Refusal | None]], now: float) -> Refusal | None:
+    def _commanded(
+        self, command: Callable[[], tuple[list[Out[SimulatedSlot]], Refusal | None]], now: float
+    ) -> Refusal | None:
         said: list[Refusal | None] = []
 
-        def act() -> list[Out[Slot]]:
+        def act() -> list[Out[SimulatedSlot]]:
             outs, refusal = command()
             said.append(refusal)
             return outs
@@ -288,14 +288,14 @@ class Machine:
         self._happen(act, now)
         return said[0] if said else None
 
-    def polled(self, sense: Callable[[Slot], ClassAd], now: float) -> None:
-        """The machine looks at itself."""
+    def polled(self, sense: Callable[[SimulatedSlot], ClassAd], now: float) -> None:
+        """Poll the slots."""
         if not self.exhaustive:
             self._catch_up(now)
         self._happen(lambda: self.host.poll(sense, now), now, quietly=True)
 
-    def _happen(self, act: Callable[[], list[Out[Slot]]], now: float, *, quietly: bool = False) -> None:
-        """Let something happen, and carry out all that it leads to. `quietly`: no poll has to look at it."""
+    def _happen(self, act: Callable[[], list[Out[SimulatedSlot]]], now: float, *, quietly: bool = False) -> None:
+        """Process an event with all its consequences. `quietly`: no poll has to follow."""
         if not self.alive:
             return
         if self._busy:
@@ -331,14 +331,14 @@ class Machine:
 
     # -- orders --------------------------------------------------------------------------------------
 
-    def _perform(self, out: Out[Slot], now: float) -> None:
+    def _perform(self, out: Out[SimulatedSlot], now: float) -> None:
         slot, effect = out.slot, out.effect
         if out.starter is not None:
             self._perform_for(out.starter, slot, effect, now)
             return
         match effect:
             case ef.PublishAd():
-                # The matcher looks at slots when they change.
+                # The matcher examines slots when they change.
                 return
             case ef.SetTimer(timer=timer, at=at):
                 self._set_timer(slot, timer, max(at, now))
@@ -353,14 +353,14 @@ class Machine:
             case ef.TellSchedd():
                 self.queue_link.claim_gone(effect)
             case ef.SendAliveReply() | OfferLeftovers():
-                # The queue is told with the answer to its sign of life; the matchmaker sees what is left of a slot.
+                # The queue learns of it with the answer to its keepalive; the negotiator sees the rest of a slot.
                 return
             case ef.KillFamily() if slot.run is not None:
                 slot.run.crash(now)
             case _:
                 self.own_work.perform(slot, effect, now)
 
-    def _perform_for(self, starter: Starter, slot: Slot, effect: Any, now: float) -> None:
+    def _perform_for(self, starter: Starter, slot: SimulatedSlot, effect: Any, now: float) -> None:
         match effect:
             case sef.MakeSandbox():
                 job, done_s = self.watcher.job_of(starter.state.job_ad, starter.kind)
@@ -373,13 +373,14 @@ class Machine:
                 return
             case sef.Quit():
                 if slot.run is not None and slot.run.starter is starter:
+                    slot.run.process.forget()
                     slot.run = None
                 return
         if slot.run is not None and slot.run.starter is starter:
             slot.run.perform(effect, now)
 
     def plans_anew(self, run: Run) -> bool:
-        """Whether the plans of a run will be made anew when what is under way is done."""
+        """Whether the plans of a run will be made again when the event in progress has been processed."""
         return run in self._restless
 
     def _crash_in(self) -> int | None:
@@ -387,7 +388,7 @@ class Machine:
             return None
         return self._chance.randrange(16)
 
-    def _set_timer(self, slot: Slot, timer: ev.Timer, at: float) -> None:
+    def _set_timer(self, slot: SimulatedSlot, timer: ev.Timer, at: float) -> None:
         slot.timers[timer] += 1
         setting, life = slot.timers[timer], self.lives
 
@@ -405,14 +406,14 @@ class Machine:
 
     # -- what the host tells ---------------------------------------------------------------------------
 
-    def stepped(self, slot: Slot, before: SlotState, taken: Step, now: float) -> None:
-        """A slot has taken a step."""
+    def stepped(self, slot: SimulatedSlot, before: SlotState, taken: SlotStep, now: float) -> None:
+        """Handle a step of a slot."""
         if taken.transitions:
             slot.rejected.clear()
             self.watcher.stepped(self, slot, taken, now)
 
-    def starter_stepped(self, slot: Slot, starter: Starter, taken: StarterStep, now: float) -> None:
-        """A starter has taken a step."""
+    def starter_stepped(self, slot: SimulatedSlot, starter: Starter, taken: StarterStep, now: float) -> None:
+        """Handle a step of a starter."""
         run = slot.run
         if run is None or run.starter is not starter:
             return

@@ -1,4 +1,4 @@
-"""What a simulated machine does for itself: benchmarks, the backfill client, and hooks that fetch work."""
+"""A simulated machine's own work: benchmarks, the backfill client, and hooks that fetch work."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from roost.model import effects as ef
 from roost.model import events as ev
 
 if TYPE_CHECKING:
-    from roost.sim.machine.host import Machine, Slot
+    from roost.sim.machine.host import Machine, SimulatedSlot
 
-#: How long benchmarks take, how long the backfill client takes to start and to die, and how long a hook takes, s.
+#: Durations of benchmarks, of starting and killing the backfill client, and of a hook, s.
 BENCHMARK_S: Final = 20.0
 CLIENT_START_S: Final = 2.0
 CLIENT_KILL_S: Final = 1.0
@@ -26,16 +26,16 @@ class OwnWork:
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
         self._starting = False
-        #: Number of the only thing that still happens to the backfill client.
+        #: Number of the only pending event of the backfill client.
         self._client = 0
 
     def begin(self) -> None:
-        """The daemon starts."""
+        """Start the daemon."""
         self._starting = False
         self._client += 1
 
-    def perform(self, slot: Slot, effect: Any, now: float) -> None:
-        """Carry out an order about the machine's own work; any other means nothing here."""
+    def perform(self, slot: SimulatedSlot, effect: Any, now: float) -> None:
+        """Carry out an effect that concerns the machine's own work; ignore any other."""
         match effect:
             case ef.RunBenchmarks():
                 self._benchmark(slot, now)
@@ -52,12 +52,12 @@ class OwnWork:
             case ef.EvictFetched(job_ad=job_ad):
                 self._tell(slot, "EVICT_CLAIM", job_ad, False)
 
-    def _tell(self, slot: Slot, hook: str, job_ad: ClassAd, accepted: bool) -> None:
-        """The source hears what becomes of its work, if there is a hook for that."""
+    def _tell(self, slot: SimulatedSlot, hook: str, job_ad: ClassAd, accepted: bool) -> None:
+        """Report to the source what happens to its work, if there is a hook for that."""
         if (slot.plan.id.number, hook) not in self.machine.plan.silent_hooks:
             self.machine.watcher.fetched(job_ad, accepted)
 
-    def _benchmark(self, slot: Slot, now: float) -> None:
+    def _benchmark(self, slot: SimulatedSlot, now: float) -> None:
         slot.benchmark += 1
         machine = self.machine
         setting, life = slot.benchmark, machine.lives
@@ -93,7 +93,7 @@ class OwnWork:
 
     # -- fetched work ------------------------------------------------------------------------------------
 
-    def _fetch(self, slot: Slot, now: float) -> None:
+    def _fetch(self, slot: SimulatedSlot, now: float) -> None:
         machine = self.machine
         life = machine.lives
 

@@ -1,7 +1,7 @@
-"""From configuration to simulated machines: layout, slot ads and policies, all by the daemons' own modules.
+"""From configuration to simulated machines: layout, slot ads and policies, made by the daemons' own modules.
 
-A machine is described by a `Hardware`: how large it is. Everything else comes from the configuration, which sees the
-machine's name and size as a real one does. A `Pattern` is made once and stamped out many times.
+A machine is described by a `Hardware`: its size. Everything else comes from the configuration, which sees the machine's
+name and size as on a real one. A `Pattern` is made once and used for many machines.
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ from roost.config import Config, ConfigError, Host, LoadOptions, Setting, load
 from roost.defrag import policy as defrag
 from roost.defrag.policy import DefragPolicy
 from roost.model.slots import Filesystem, HostReading, SlotId, SlotKind, SlotShape
-from roost.negotiator.settings import Settings as NegotiatorSettings
-from roost.negotiator.settings import settings_from
+from roost.negotiator.settings import NegotiatorSettings, settings_from
 from roost.node.host_plan import Division, SlotPlan
 from roost.schedd.claims.claim_table import QueueSettings
 from roost.schedd.configured import queue_settings
@@ -37,9 +36,9 @@ from roost.startd.slot_ad.config import names_in
 from roost.starter.configured import configured_policy
 from roost.starter.policy_inputs import StarterPolicy
 
-#: The host of the central manager, which no machine of a world is.
+#: The host of the central manager, which is not a machine of any world.
 _CENTRAL: Final = "central"
-#: What the queue is called.
+#: The name of the queue.
 QUEUE: Final = "sim"
 
 
@@ -49,14 +48,14 @@ class SeededHost:
     def __init__(self, host: Host, seed: int | str) -> None:
         self._host = host
         self._chance = stream(seed, "configuration")
-        #: Random numbers drawn so far.
+        #: Number of random numbers drawn so far.
         self.drawn = 0
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._host, name)
 
     def environment(self) -> Mapping[str, str]:
-        """Nothing: a run must not depend on who runs it."""
+        """Empty: a run must not depend on the user who runs it."""
         return {}
 
     def random_integer(self, low: int, high: int) -> int:
@@ -65,13 +64,13 @@ class SeededHost:
         return self._chance.randint(low, high)
 
 
-class PatternError(Exception):
+class LabError(Exception):
     """A configuration that makes no machine, with the remedy."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hardware:
-    """How large a machine is."""
+    """The size of a machine."""
 
     cpus: int = 1
     memory_mb: int = 2048
@@ -88,9 +87,9 @@ def load_config(
     seed: int | str = 0,
     settings: tuple[Setting | tuple[str, str], ...] = (),
 ) -> Config:
-    """The configuration that a machine sees; `settings` are made last.
+    """The configuration of a machine; `settings` are applied last.
 
-    Raises PatternError with everything that is wrong with it.
+    Raises LabError with everything that is wrong with it.
     """
     host = cast(Host, SeededHost(host, seed))
     detected = {
@@ -106,15 +105,15 @@ def load_config(
     )
     config = load(host, options)
     if config.errors:
-        raise PatternError("\n".join(str(problem) for problem in config.errors))
+        raise LabError("\n".join(str(problem) for problem in config.errors))
     return config
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Kind:
-    """What the configuration says of machines whatever they are called."""
+    """The configuration of machines that does not depend on their names."""
 
-    #: By the number of the slot.
+    #: By slot number.
     settings: Mapping[int, SlotSettings]
     starter: StarterPolicy
     policies: Mapping[int, SlotPolicy]
@@ -134,31 +133,31 @@ class Pattern:
     hardware: Hardware
     slots: MachineSlots
     cycle_s: float
-    #: Settings of the pool's matchmaker.
+    #: Settings of the pool's negotiator.
     negotiator: NegotiatorSettings
-    #: Settings of the queue, and what of them cannot be read, in sentences.
+    #: Settings of the queue, and those that cannot be read, in sentences.
     queue: QueueSettings
     #: NEGOTIATOR_INFORM_STARTD.
     informs: bool = False
-    #: What the pool's defragmentation daemon is to do; None where DAEMON_LIST names none.
+    #: Settings of the pool's defragmentation daemon; None if it is not in DAEMON_LIST.
     defrag: DefragPolicy | None = None
     #: Static slots keep accounts too.
     accounts: bool = False
-    #: Slots that have no place in the layout, and stay until they are free.
+    #: Slots without a place in the layout, which stay until they are free.
     leaving: tuple[SlotShape, ...] = ()
-    #: What of the description of slots counts for nothing, in sentences with their places.
+    #: Parts of the slot description that have no effect, in sentences with their places.
     doubts: tuple[str, ...] = ()
-    #: What all machines have in common; empty before the first, and where a random number makes each another one.
+    #: The common part of all machines; empty before the first, and if a random number makes each machine different.
     _common: list[_Kind] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def machine(
         self, name: str, owner: OwnerTrace, *, started_at: float, phase_s: int, zone_offset_s: int = 0
     ) -> MachinePlan:
-        """One machine of the kind. Raises PatternError for knobs whose values mean nothing."""
+        """Make one machine of the kind. Raises LabError for knobs with invalid values."""
         try:
             return self._machine(name, owner, started_at, phase_s, zone_offset_s)
         except (ConfigError, ParseError) as error:
-            raise PatternError(str(error)) from None
+            raise LabError(str(error)) from None
 
     def _machine(
         self, name: str, owner: OwnerTrace, started_at: float, phase_s: int, zone_offset_s: int
@@ -191,12 +190,12 @@ class Pattern:
         )
 
     def _heed(self, ad: ClassAd) -> None:
-        """Refuse attributes of the hardware that a slot's ad does not take over."""
+        """Refuse hardware attributes that a slot's ad does not take over."""
         for name, value in self.hardware.attributes.items():
             found = ad[name]
             if found != ClassAd({name: value})[name]:
                 shown = found if isinstance(found, Expr) else unparse_value(found)
-                raise PatternError(
+                raise LabError(
                     f"the machine's attribute {name} has no effect: its configuration, or Roost, sets it to {shown}"
                 )
 
@@ -263,22 +262,22 @@ class Pattern:
 
 
 def platform(config: Config) -> dict[str, Any]:
-    """Attributes of a machine that its configuration says, or else the lab."""
+    """Platform attributes of a machine, from the configuration or else from the lab."""
     return platform_of(config, architecture="X86_64", system="LINUX")
 
 
 def negotiator_settings(config: Config) -> NegotiatorSettings:
-    """What a configuration says to the matchmaker."""
+    """The negotiator's settings in a configuration."""
     found = settings_from(config)
-    # Simulated users are of no domain, and so of the pool's own.
+    # Simulated users have no domain, so they belong to the pool's own.
     return replace(found, factors=replace(found.factors, local_domain=""))
 
 
 def configured_queue(config: Config) -> QueueSettings:
-    """What a configuration says to the queue. Raises PatternError for policy that cannot be read."""
+    """The queue's settings in a configuration. Raises LabError for policy that cannot be read."""
     found = queue_settings(config, name=QUEUE)
     if found.problems:
-        raise PatternError("\n".join(map(str, found.problems)))
+        raise LabError("\n".join(map(str, found.problems)))
     return found
 
 
@@ -289,13 +288,13 @@ def _ad_of(identity: HostIdentity, settings: Mapping[int, SlotSettings], slots: 
 def make_pattern(
     config: Config, hardware: Hardware, *, accounts: bool = False, present: PresentLayout | None = None
 ) -> Pattern:
-    """A kind of machine; `present`: the slots of the one that becomes of that kind. Raises PatternError."""
+    """Make a kind of machine; `present`: the slots of the machine that changes to that kind. Raises LabError."""
     filesystem = Filesystem(name="disk", free_kb=hardware.disk_kb)
     reading = HostReading(cpus=hardware.cpus, memory_mb=hardware.memory_mb, swap_kb=0, filesystems={"/": filesystem})
     try:
         layout = plan_layout(config, reading) if present is None else relayout(present, config, reading)
         if isinstance(layout, LayoutRefused):
-            raise PatternError(str(layout))
+            raise LabError(str(layout))
         return Pattern(
             config=config,
             hardware=hardware,
@@ -310,4 +309,4 @@ def make_pattern(
             doubts=tuple(map(str, layout.problems)),
         )
     except (ConfigError, ParseError) as error:
-        raise PatternError(str(error)) from None
+        raise LabError(str(error)) from None

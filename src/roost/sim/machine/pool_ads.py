@@ -1,19 +1,19 @@
-"""What a simulated slot shows the pool."""
+"""The ad of a simulated slot in the pool."""
 
 from __future__ import annotations
 
 from roost.classad import ClassAd
 from roost.classad.ad import key_of
-from roost.node.host_slots import Slot
+from roost.node.host_slots import HostSlot
 from roost.startd.attributes import overlay, requirements, spent
 from roost.startd.publication import due
 
 
-def pool_ad(slot: Slot, now: float) -> ClassAd:
+def pool_ad(slot: HostSlot, now: float) -> ClassAd:
     """The ad of a slot as of its last poll.
 
-    Cells are taken as they are: the ad is not shown, and its spellings are not used. What draining the machine would
-    mean is left out: it is computed over all slots of the machine, and only defragmentation asks for it.
+    Cells are taken as they are: the ad is not displayed, and its spellings are not used. The expected cost of draining
+    the machine is left out: it is computed over all slots of the machine, and only defragmentation uses it.
     """
     state = slot.state
     my = overlay(state, slot.plan.policy, now)

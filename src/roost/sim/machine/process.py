@@ -1,10 +1,10 @@
-"""The job as the operating system would see it: it runs, stands still, grows, saves its work, ends.
+"""The job as the operating system would see it: it runs, is stopped, grows, saves its work, ends.
 
-It knows the truth about its job and nothing about policy. Its starter starts, stops, signals and kills it; how it ended
-goes back by `ended`. A signal to leave gives it its farewell, in which one that can saves its work; a job that does not
-listen goes on as if nothing had been said. Work that was not saved is lost with the run.
+It knows the truth about its job and nothing about policy. Its starter starts, stops, signals and kills it; `ended`
+reports how it ended. A signal to leave starts its grace period, in which a job that can saves its work; a job that
+ignores the signal continues unchanged. Work that was not saved is lost with the run.
 
-One `Process` is one stay of a job on a slot, through as many starts as its starter makes of it.
+One `Process` is one stay of a job on a slot, across all starts by its starter.
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ import math
 from collections.abc import Callable
 from typing import Final
 
-from roost.base.changed import maker
-from roost.base.records import dataclass
+from roost.base.fast_records import record
 from roost.model.starter import Usage
 from roost.sim.engine import Engine
 from roost.sim.inputs.workload import Job
@@ -23,26 +22,28 @@ SIGKILL: Final = 9
 SIGTERM: Final = 15
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class End:
     """How a stay of a job ended."""
 
-    #: "completed", "evicted", "held", or "lost" without a word of its starter.
+    #: "completed", "evicted", "held", or "lost" without a report of its starter.
     outcome: str
-    #: Time it ran, and time it stood still, s.
+    #: Time it ran, and time it was stopped, s.
     run_s: float
     suspended_s: float
-    #: Work of this stay that the job need not do again, s.
+    #: Work of this stay that does not have to be repeated, s.
     kept_s: float
-    #: Why it had to go; None where nothing drove it out.
+    #: Why it had to leave; None if it was not forced to.
     cause: str | None
     #: It was killed hard.
     hard: bool
 
 
-_usage: Final = maker(Usage)
+def _unheard(*told: object) -> None:
+    """The handler of reports that no longer matter."""
 
-#: Times are equal within this, s.
+
+#: Times that differ by less are equal, s.
 _EPSILON_S: Final = 1e-6
 
 
@@ -65,38 +66,38 @@ class Process:
         self.engine = engine
         self.job = job
         self.done_before_s = done_before_s
-        #: Told how it ended: code or signal.
+        #: Called with how it ended: code or signal.
         self.ended = ended
-        #: Told of each stretch in which it ran.
+        #: Called with each stretch in which it ran.
         self.stretch = stretch
         self.run_s = 0.0
         self.suspended_s = 0.0
         self.running_since: float | None = None
         self.suspended_since: float | None = None
-        #: Work of this stay that is safe.
+        #: Work of this stay that is saved.
         self.saved_s = 0.0
-        #: Work that was written down when it last ended to have its state saved, and is not safe yet.
+        #: Work written when it last exited for a checkpoint, and not saved yet.
         self.writing = 0.0
-        #: It has heard that it is to end.
+        #: It has received a signal to end.
         self.leaving = False
         #: Its last exit code; None while it has not exited.
         self.code: int | None = None
-        #: Number of the only end that still counts.
+        #: Number of the only pending end that is still valid.
         self._due = 0
         self._dying = False
 
     @property
     def here(self) -> bool:
-        """Whether there is a process, running or standing still."""
+        """Whether there is a process, running or stopped."""
         return self.running_since is not None or self.suspended_since is not None
 
     @property
     def is_done(self) -> bool:
-        """Whether its program has come to its own end, and all its work is done."""
+        """Whether its program has ended by itself, with all its work done."""
         return self.code is not None and self.done_before_s + self.run_s >= self.job.truth.run_s - _EPSILON_S
 
     def progress_s(self, now: float) -> float:
-        """Time it has run in this stay."""
+        """Run time in this stay."""
         return self.run_s + (0.0 if self.running_since is None else now - self.running_since)
 
     def image_kb(self, now: float) -> int:
@@ -104,13 +105,13 @@ class Process:
         return self.job.truth.image_kb(self.done_before_s + self.progress_s(now))
 
     def usage(self, at: float, now: float | None = None) -> Usage:
-        """What a measurement finds, or found `at` an instant since which nothing has happened to it until `now`."""
+        """The result of a measurement now, or `at` an instant since which nothing has happened to it until `now`."""
         truth = self.job.truth
         progress_s = self.progress_s(at if now is None else now)
         if now is not None and self.running_since is not None:
             progress_s -= now - at
         image_kb = truth.image_kb(self.done_before_s + progress_s)
-        return _usage(
+        return Usage(
             image_size_kib=image_kb,
             resident_kib=int(image_kb * truth.resident_share),
             user_cpu_s=float(int(progress_s * 0.95)),
@@ -120,7 +121,7 @@ class Process:
         )
 
     def sizes_change_at(self, now: float) -> float:
-        """From when on its sizes are not what they are now, as long as nothing happens to it."""
+        """When its sizes first change, as long as nothing happens to it."""
         if self.running_since is None:
             return math.inf
         progress_s = self.done_before_s + self.progress_s(now)
@@ -134,7 +135,7 @@ class Process:
         self.engine.at(at, lambda now: end(now) if number == self._due else None)
 
     def start(self, now: float) -> None:
-        """The program begins, or goes on after it had its state saved."""
+        """Start the program, or continue it after a checkpoint."""
         self.code = None
         self._dying = False
         self.running_since = now
@@ -154,16 +155,16 @@ class Process:
         self._end(now, self.job.truth.save_code, None)
 
     def safe(self) -> None:
-        """What it wrote down when it ended last is safe now."""
+        """Note that the work written at its last exit is saved."""
         self.saved_s = max(self.saved_s, self.writing)
 
     def save(self, now: float) -> None:
-        """It saves its work without ending."""
+        """Save its work without ending."""
         if self.here and self.job.truth.checkpoints:
             self.saved_s = self.progress_s(now)
 
     def suspend(self, now: float) -> None:
-        """All processes are stopped."""
+        """Stop all processes."""
         if self.running_since is None:
             return
         self._stop_clock(now)
@@ -172,7 +173,7 @@ class Process:
             self._due += 1
 
     def resume(self, now: float) -> None:
-        """All processes go on."""
+        """Continue all processes."""
         if self.suspended_since is None:
             return
         self.suspended_s += now - self.suspended_since
@@ -181,7 +182,7 @@ class Process:
             self._plan_end(now)
 
     def signal(self, name: str, now: float) -> None:
-        """It is asked to end."""
+        """Ask it to end."""
         if name == "SIGKILL":
             self.kill(now)
             return
@@ -197,7 +198,7 @@ class Process:
         self._end(now, None, SIGTERM)
 
     def kill(self, now: float) -> None:
-        """It has no time to save anything."""
+        """Kill it, with no time to save anything."""
         if self.here and not self._dying:
             self._dying = True
             self._plan(now + self.job.truth.death_s, lambda then: self._end(then, None, SIGKILL))
@@ -209,13 +210,19 @@ class Process:
 
     def _end(self, now: float, code: int | None, signal: int | None) -> None:
         self._due += 1
-        # Who is told makes good what was sensed before this instant, while it still ran.
+        # The receiver brings up to date what was sensed before this instant, while it still ran.
         self.ended(code, signal, now)
 
     def gone(self, now: float, code: int | None) -> None:
-        """Its end has been seen."""
+        """Note that its end has been observed."""
         self.code = code
         self._close(now)
+
+    def forget(self) -> None:
+        """Stop reporting to its run. The two refer to each other: otherwise they would stay until garbage
+        collection.
+        """
+        self.ended = self.stretch = _unheard
 
     def _close(self, now: float) -> None:
         if self.suspended_since is not None:

@@ -1,13 +1,13 @@
-"""One run of a job on a slot: the orders of its starter carried out, in a simulated process.
+"""One run of a job on a slot: the effects of its starter, carried out with a simulated process.
 
-What comes of an order goes back to the starter's core. The process is measured whenever the core looks at its policy or
-makes a report.
+The result of an effect goes back to the starter's core. The process is measured whenever the core evaluates its policy
+or makes a report.
 
-What cannot matter is left out. The core sets a timer every few seconds for its policy, and every few minutes for a
-report; `starter_quiescence` says until when they change nothing, and the timer of the first that may is the only one
-that goes off. Before an event reaches the core, its deadlines are put where they would have been (`catch_up`).
+Events that cannot matter are left out. The core sets a timer every few seconds for its policy, and every few minutes
+for a report; `starter_quiescence` says until when they change nothing, and only the timer of the first one that may
+matter fires. Before an event reaches the core, its deadlines are moved to where they would have been (`catch_up`).
 
-Hooks, prolog and epilog do what `scripts` says. What it does not do: fail to move a file.
+Hooks, prolog and epilog do what `scripts` says. Transfers of files never fail.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
-from roost.base.changed import changed, changer, maker
+from roost.base.fast_records import replace
 from roost.classad import ClassAd
 from roost.model import effects as slot_ef
 from roost.model import starter_effects as ef
@@ -28,36 +28,27 @@ from roost.sim.inputs.workload import Job
 from roost.sim.machine.process import End, Process
 from roost.starter.queue_environment import task_of
 from roost.starter.scripts import expanded
-from roost.starter.starter_state import Deadlines, StarterState
 from roost.starter.states import State
 
 if TYPE_CHECKING:
-    from roost.sim.machine.host import Machine, Slot
+    from roost.sim.machine.host import Machine, SimulatedSlot
 
-#: Records of which a step makes many, made faster.
-_job_started: Final = maker(ev.JobStarted)
-_job_ended: Final = maker(ev.JobEnded)
 
 #: Hooks whose output changes the job's ad.
 _CHANGES: Final = (HookPoint.PREPARE_EARLY, HookPoint.PREPARE)
-#: Orders that come with looks that may be left out; no death falls between them, for it would fall elsewhere then.
-REPEATED: Final = (ef.SetTimer, ef.CancelTimer, ef.ReportUsage, ef.Warn, slot_ef.Warn)
+#: Effects of polls that may be left out; no death happens between them, because it would then happen elsewhere.
+REPEATED: Final = (ef.SetStarterTimer, ef.CancelStarterTimer, ef.ReportUsage, ef.Warn, slot_ef.WarnOfExpression)
 #: Number of the process, which has no effect.
 _PID: Final = 1000
-#: How often each timer was set, before any was.
+#: Initial number of settings of each timer.
 _UNSET: Final = dict.fromkeys(StarterTimer, 0)
 _TIMERS: Final = tuple(StarterTimer)
-#: Those that `Run.plan_anew` sets.
+#: The timers that `Run.plan_anew` sets.
 _PLANNED: Final = (StarterTimer.POLL, StarterTimer.UPDATE)
-#: More than any machine has slots.
+#: More than the number of slots of any machine.
 _SLOTS: Final = 1 << 20
 
 _OUTCOMES: Final = {Ending.EXIT: "completed", Ending.EVICT: "evicted", Ending.HOLD: "held", Ending.REMOVE: "evicted"}
-
-
-_end: Final = maker(End)
-_looked: Final = changer(StarterState, "deadlines", "usage")
-_with_polls: Final = changer(Deadlines, "poll_at", "update_at")
 
 
 class Run:
@@ -68,35 +59,35 @@ class Run:
         "process", "reported", "slot", "starter",
     )  # fmt: skip
 
-    def __init__(self, slot: Slot, starter: Starter, job: Job, done_s: float, crash_in: int | None) -> None:
+    def __init__(self, slot: SimulatedSlot, starter: Starter, job: Job, done_s: float, crash_in: int | None) -> None:
         self.slot = slot
         self.machine: Machine = slot.machine
         self.engine = self.machine.engine
         self.starter = starter
         self.process = Process(self.engine, job, done_s, self._ended, self._stretch)
-        #: States of the job that are safe.
+        #: Number of saved states of the job.
         self.checkpoints = 0
-        #: Names of what is reported that expressions ask for, and the policy and the job whose these are.
+        #: Names of reported attributes to which expressions refer, and the policy and the job of those expressions.
         self._asking = slot.plan.policy.expressions, starter.state.job_ad
         self.asked_for = asked_for(*self._asking)
-        #: What the slot was told of the job last.
+        #: The slot's last report of the job.
         self.reported: ClassAd = starter.state.job_ad
-        #: Number of the only setting of each timer, and of each kind of work, that counts.
+        #: Number of the only current setting of each timer, and of each kind of work.
         self._timers = _UNSET.copy()
         self._work = 0
-        #: Effects until it dies of itself; None where it does not.
+        #: Number of effects until it dies by itself; None if it does not.
         self._crash_in = crash_in
-        #: The end of the run is in the books.
+        #: The end of the run is recorded.
         self._finished = False
 
     def tell(self, event: ev.StarterEvent, now: float) -> None:
-        """Something has happened to the starter."""
+        """Deliver an event to the starter."""
         self.machine.tell_starter(self.slot, self.starter, event, now)
 
     # -- orders ------------------------------------------------------------------------------------------
 
     def perform(self, effect: ef.StarterEffect, now: float) -> None:
-        """Carry out an order of the starter, unless it dies before."""
+        """Carry out an effect of the starter, unless it dies before."""
         if self._crash_in is not None and not isinstance(effect, REPEATED):
             self._crash_in -= 1
             if self._crash_in < 0:
@@ -108,12 +99,12 @@ class Run:
     def _perform(self, effect: ef.StarterEffect, now: float) -> None:
         truth = self.process.job.truth
         match effect:
-            case ef.SetTimer(timer=timer, at=at):
+            case ef.SetStarterTimer(timer=timer, at=at):
                 if timer in _PLANNED and self.machine.plans_anew(self):
                     self._timers[timer] += 1
                 else:
                     self._set_timer(timer, at, now)
-            case ef.CancelTimer(timer=timer):
+            case ef.CancelStarterTimer(timer=timer):
                 self._timers[timer] += 1
             case ef.MakeSandbox():
                 self.tell(ev.SandboxMade(), now)
@@ -123,7 +114,7 @@ class Run:
                 self.process.start(now)
                 if run == 1:
                     self.machine.queue_link.began(self.slot, self.starter, now)
-                self.tell(_job_started(run=run, pid=_PID + run), now)
+                self.tell(ev.JobStarted(run=run, pid=_PID + run), now)
             case ef.KillProcesses():
                 self.process.kill(now)
             case ef.ReportExit(report=report):
@@ -167,7 +158,7 @@ class Run:
         owner = values["job_owner"]
         user = effect.command.split("/")[0].rpartition("@")[0] or owner
         if user != owner and user not in self.machine.plan.script_users:
-            # It is not run.
+            # It does not run.
             self._later(0.0, ev.ScriptEnded(point=effect.point, status=None), now)
             return
         script, status = watcher.scripts.run(effect.command)
@@ -187,7 +178,7 @@ class Run:
         self.engine.at(now + script.takes_s, done)
 
     def _script_values(self) -> dict[str, str]:
-        """The pseudo-variables of programs around a job that mean something here."""
+        """The pseudo-variables of programs around a job that have a value here."""
         context, job_ad = self.starter.state.launch.context, self.starter.state.job_ad
         return {
             "host": self.machine.plan.name if context is None else context.host,
@@ -198,7 +189,7 @@ class Run:
         }
 
     def _move(self, what: str, seconds: float, event: ev.StarterEvent, now: float) -> None:
-        """Files are moved; the queue hears when that begins and ends, if it takes time or event logs are read."""
+        """Transfer files; the queue learns when that begins and ends, if it takes time or event logs are read."""
         link, told = self.machine.queue_link, seconds > 0 or self.machine.watcher.tells_files
         if told:
             link.moved(self.slot, self.starter, f"{what}-started", now)
@@ -218,7 +209,7 @@ class Run:
             self.engine.at(now + seconds, done)
 
     def _later(self, seconds: float, event: ev.StarterEvent, now: float) -> None:
-        """The result of work that takes a while, unless it is stopped."""
+        """Deliver the result of work that takes a while, unless it is stopped."""
         if seconds <= 0:
             self.tell(event, now)
             return
@@ -227,7 +218,7 @@ class Run:
         self.engine.at(now + seconds, lambda then: self.tell(event, then) if number == self._work else None)
 
     def _method(self, method: Method, now: float) -> None:
-        """Methods of queue instances take no time, and do what they are for."""
+        """Run a method of a queue instance: it takes no time, and has its intended effect."""
         match method:
             case Method.SUSPEND:
                 self._perform(ef.SuspendProcesses(), now)
@@ -246,7 +237,7 @@ class Run:
             self.process.signal(signal, now)
 
     def checkpoint(self, now: float) -> None:
-        """A job of the standard universe saves its work without its starter."""
+        """Save the work of a standard universe job without its starter."""
         if self.starter.state.universe == 1:
             self.process.save(now)
 
@@ -272,7 +263,7 @@ class Run:
         self.engine.at(max(at, now), fire, RANK_STARTER, place)
 
     def plan_anew(self, now: float) -> None:
-        """What was planned for the job as it was may come too late for what has become of it."""
+        """Plan again: what was planned for the job before may come too late after a change."""
         self._ask()
         times = self.starter.state.deadlines
         for timer, at in zip(_PLANNED, (times.poll_at, times.update_at), strict=True):
@@ -280,18 +271,18 @@ class Run:
                 self._set_timer(timer, at, now)
 
     def reconfigured(self) -> None:
-        """The slot's policy is another one."""
+        """Note that the slot's policy has changed."""
         self._ask()
 
     def _ask(self) -> None:
-        """What expressions ask for by now, beside what was asked for before: to know too much changes nothing."""
+        """Update the attributes to which expressions refer, keeping earlier ones: a superset changes nothing."""
         policy, job = self.slot.plan.policy.expressions, self.starter.state.job_ad
         if policy is not self._asking[0] or job is not self._asking[1]:
             self._asking = policy, job
             self.asked_for |= asked_for(policy, job)
 
     def catch_up(self, now: float) -> None:
-        """Polls and reports that were left out have moved the deadlines on."""
+        """Move the deadlines as the polls and reports that were left out would have done."""
         state, policy = self.starter.state, self.starter.policy
         times = state.deadlines
         poll_at, update_at = times.poll_at, times.update_at
@@ -304,15 +295,17 @@ class Run:
             looked_at = max(looked_at, update_at - policy.update_interval_s)
         if looked_at > -math.inf:
             usage = self._seen(state.usage, looked_at, now) if self.process.here and state.process else state.usage
-            self.starter.state = _looked(state, _with_polls(times, poll_at, update_at), usage)
+            self.starter.state = replace(
+                state, deadlines=replace(times, poll_at=poll_at, update_at=update_at), usage=usage
+            )
 
     def _seen(self, before: Usage | None, looked_at: float, now: float) -> Usage:
-        """What a look that was left out has found."""
+        """The results of a poll that was left out."""
         found = self.process.usage(looked_at, now)
         if before is None or before.image_size_kib <= found.image_size_kib:
             return found
         sizes = {"image_size_kib": before.image_size_kib, "resident_kib": max(before.resident_kib, found.resident_kib)}
-        return changed(found, sizes)
+        return replace(found, **sizes)
 
     def _look(self, timer: StarterTimer, now: float) -> None:
         state = self.starter.state
@@ -328,7 +321,7 @@ class Run:
         # The load of the job belongs to the polls before its end.
         self.machine.sync(now)
         self.process.gone(now, code)
-        self.tell(_job_ended(run=self.starter.state.run, exit_code=code, signal=signal), now)
+        self.tell(ev.JobEnded(run=self.starter.state.run, exit_code=code, signal=signal), now)
 
     def _stretch(self, process: Process, begin: float, end: float) -> None:
         self.machine.watcher.ran(self.machine, self.slot, process, begin, end)
@@ -350,7 +343,7 @@ class Run:
             return
         self._finished = True
         process = self.process
-        end = _end(
+        end = End(
             outcome=outcome,
             run_s=process.run_s,
             suspended_s=process.suspended_s,
@@ -361,7 +354,7 @@ class Run:
         self.machine.watcher.run_ended(self.machine, self.slot, self, end, now)
 
     def crash(self, now: float) -> None:
-        """The starter dies without a message, and its job with it. Its slot notices."""
+        """Let the starter die without a message, with its job. Its slot notices."""
         cause = self.starter.state.cause
         self.machine.sync(now)
         self._vanish(now)
@@ -371,19 +364,20 @@ class Run:
         self.machine.starter_lost(self.slot, self.starter, now)
 
     def vanish(self, now: float, outcome: str = "lost") -> None:
-        """It is gone with its machine; only who keeps the books is told."""
+        """Let the run vanish with its machine; only the bookkeeping learns of it."""
         self._vanish(now)
         self._finish(outcome, None, False, now)
 
     def _vanish(self, now: float) -> None:
         self._work += 1
         self.process.vanish(now)
+        self.process.forget()
         if self.slot.run is self:
             self.slot.run = None
 
 
 def on_grid(at: float, interval: float, now: float) -> float:
-    """The first instant of a grid that begins at `at` that is not before `now`."""
+    """The first instant of a grid from `at` on that is not before `now`."""
     if at >= now:
         return at
     return math.inf if now == math.inf else at + math.ceil((now - at) / interval) * interval

@@ -1,7 +1,7 @@
 """The administrator's programs around simulated jobs: hooks, prolog and epilog, as a scenario describes them.
 
-A program is named by the last part of its path, which is that of its knob. One that is not described takes a second
-and succeeds.
+A program is named by the last part of its path, which is that of its knob. A program that is not described takes a
+second and succeeds.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Final
 from roost.base.records import dataclass
 from roost.classad import ClassAd
 
-#: Time that a program takes of which nothing is said, s.
+#: Time that a program takes by default, s.
 USUAL_S: Final = 1.0
 
 
@@ -22,7 +22,7 @@ class Script:
     """A program."""
 
     takes_s: float = USUAL_S
-    #: Its exit statuses, one for each time that it runs; the last counts for all others.
+    #: Its exit statuses, one for each run; the last counts for all others.
     statuses: tuple[int, ...] = (0,)
     #: Attributes that it prints.
     prints: ClassAd | None = None
@@ -32,7 +32,7 @@ class Script:
     passes_on: bool = False
 
     def status(self, before: int) -> int:
-        """How it ends when it has run so many times before."""
+        """The exit status after that many earlier runs."""
         return self.statuses[min(before, len(self.statuses) - 1)]
 
 
@@ -46,14 +46,14 @@ _USUAL: Final = Script()
 
 
 class Scripts:
-    """All of them, and how often each has run."""
+    """All programs, and how often each has run."""
 
     def __init__(self, described: Mapping[str, Script]) -> None:
         self._described = described
         self.counts: Counter[str] = Counter()
 
     def run(self, command: str) -> tuple[Script, int]:
-        """A program begins, by its path and arguments: what it is, and the status with which it ends."""
+        """Start a program, by its path and arguments; return its description, and the status with which it ends."""
         name = name_of(command)
         script = self._described.get(name, _USUAL)
         before, self.counts[name] = self.counts[name], self.counts[name] + 1

@@ -1,9 +1,10 @@
 """What the sensors of a simulated machine read, and the ads that its slots are polled with.
 
-Readings are functions of time: of the owner's trace, and of which slots run jobs. A running job makes a load of its
-cores. How load and idle times are shared between slots, and what CpuBusyTime is, the startd's own modules say.
+Readings are functions of time: of the owner's trace, and of which slots run jobs. A running job loads its cores. The
+startd's own modules apportion load and idle times to slots, and compute CpuBusyTime.
 
-`clocks` and `steps` tell `steadiness` the same: which attributes grow by the second, and when others change.
+`clocks` and `steps` describe the same readings for `steadiness`: which attributes grow by one each second, and when
+others change.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache, partial
 from typing import Final
 
-from roost.base.changed import maker
+from roost.base.fast_records import record
 from roost.base.records import dataclass
 from roost.classad import ClassAd, Value
 from roost.classad.ad import Cell, ad_of_cells
@@ -32,9 +33,9 @@ _NAMES: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Loads:
-    """The load of a machine at one instant, as its slots' ads have it: to hundredths."""
+    """The load of a machine at one instant, as in its slots' ads: in hundredths."""
 
     system: float
     jobs: float
@@ -42,14 +43,11 @@ class Loads:
     slots: tuple[tuple[float, float], ...]
 
 
-_loads: Final = maker(Loads)
-
-
 @lru_cache(maxsize=4096)
 def _alone(load: float, job: float) -> Loads:
-    """There are few loads, and most are found again and again."""
+    """There are few different loads, and most recur."""
     system, own = round(load + job, 2), round(job, 2)
-    return _loads(system=system, jobs=own, slots=((system, own),))
+    return Loads(system=system, jobs=own, slots=((system, own),))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,20 +60,20 @@ class Sensors:
     zone_offset_s: int = 0
 
     def loads(self, now: float, jobs: Sequence[float], ids: Sequence[SlotId], states: Sequence[str]) -> Loads:
-        """The loads of a machine whose slots' jobs make `jobs`."""
+        """The loads of a machine with the loads `jobs` of its slots' jobs."""
         own = sum(jobs)
         system = self.owner.load(now) + own
         shared = apportion(system, dict(zip(ids, jobs, strict=True)), dict(zip(ids, states, strict=True)))
         each = (shared.slots[one] for one in ids)
         slots = tuple((round(one.total, 2), round(one.condor, 2)) for one in each)
-        return _loads(system=round(system, 2), jobs=round(own, 2), slots=slots)
+        return Loads(system=round(system, 2), jobs=round(own, 2), slots=slots)
 
     def load_alone(self, now: float, own: float) -> Loads:
-        """The loads of a machine with one slot, whose job makes `own`."""
+        """The loads of a machine with one slot, whose job has the load `own`."""
         return _alone(self.owner.load(now), own)
 
     def ad(self, fixed: ClassAd, slot: SlotId, now: float, loads: Loads, number: int, started_at: float) -> ClassAd:
-        """The ad of one slot but for its latches; it shares `fixed`."""
+        """The ad of one slot without its latches; it shares `fixed`."""
         keyboard_s, console_s = self._idle(slot, now, started_at)
         load, own = loads.slots[number]
         minute, day = clock(now, self.zone_offset_s)
@@ -123,7 +121,7 @@ class Sensors:
         return steps
 
     def reaches(self, slot: SlotId, now: float) -> dict[str, Reach]:
-        """Idle times that fall back to 0 when the owner comes: a limit to when they are above it."""
+        """Idle times that are reset to 0 when the owner comes: a limit to when they exceed it."""
         beyond = partial(self.owner.idle_beyond, now)
         found: dict[str, Reach] = {}
         if slot.number <= self.connected.keyboard:
@@ -133,5 +131,5 @@ class Sensors:
         return found
 
 
-# Ads are filled by folded names here, so the spellings have to be known before.
+# Ads are filled by folded names here, so the spellings must be registered first.
 ClassAd(dict.fromkeys(_NAMES.split(), 0))

@@ -1,1 +1,1 @@
-"""The queue of a simulated pool: the real core, its clock, its disk and what it says to machines."""
+"""The queue of a simulated pool: the real core, its clock, its disk and its messages to machines."""

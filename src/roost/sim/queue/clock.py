@@ -1,12 +1,12 @@
-"""When a simulated queue looks after itself, and what its signs of life would have done.
+"""When a simulated queue ticks, and the effect that its keepalives would have had.
 
-A real queue ticks every few seconds, and says every ALIVE_INTERVAL that it lives. Where no message can be lost, most of
-that changes nothing, and is left out: a tick happens when the policy of jobs is due, when a request was not answered,
-and when a pause ends. Signs of life are not sent: when a lease runs out, the machine asks when the last
-of them would have come (`renewed_at`). Anything unusual (a queue that is cut off, a machine that was switched off, a
-lease of a few seconds) ends that: from then on every tick happens, and every sign of life is sent (`watch_closely`).
+A real queue ticks every few seconds, and sends keepalives every ALIVE_INTERVAL. If no message can be lost, most of that
+changes nothing, and is left out: a tick happens when the policy of jobs is due, when a request was not answered, and
+when a pause ends. Keepalives are not sent: when a lease expires, the machine asks when the last of them would have
+arrived (`renewed_at`). Anything unusual (a queue that is cut off, a machine that was switched off, a lease of a few
+seconds) ends that: from then on every tick happens, and every keepalive is sent (`watch_closely`).
 
-A test runs worlds both ways, and compares.
+A test runs worlds in both modes, and compares.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from roost.sim.queue.sources import Source
 if TYPE_CHECKING:
     from roost.sim.queue.queue import Queue
 
-#: After its start, when a queue's first tick is due a tick later: machines look at full seconds, and what they tell has
-#: to be heard before or after the queue looks, in whichever world, s.
+#: When a queue's first tick after its start is due, relative to a whole tick, s: machines poll at full seconds, and
+#: their messages must arrive before or after the queue's tick consistently in all worlds.
 BESIDE_POLLS_S: Final = 0.5
-#: Attributes of jobs for which time itself changes something in the queue.
+#: Attributes of jobs with which the passing of time alone changes something in the queue.
 _TIMED: Final = PERIODIC_ATTRIBUTES | {"leavejobinqueue"}
 _CRON: Final = frozenset(("cronminute", "cronhour", "crondayofmonth", "cronmonth", "crondayofweek"))
 _ENDING: Final = (JobStatus.HELD, JobStatus.REMOVED)
-#: Stages of claims for which signs of life are sent.
+#: Stages of claims for which keepalives are sent.
 _HELD: Final = (Stage.IDLE, Stage.RUNNING)
 
 
@@ -46,26 +46,26 @@ class QueueClock:
         self._queue = queue
         #: Every tick happens.
         self._eager = False
-        #: Some job has periodic policy, or the administrator has.
+        #: Some job has periodic policy, or the administrator has set some.
         self.judges = queue.core.claim_table.system_policy.judges_periodically
         self._start = queue.engine.now + BESIDE_POLLS_S
-        #: How often the queue ticks, s.
+        #: The interval of the queue's ticks, s.
         self._every = queue.core.claim_table.settings.tick_s
         self._generation = 0
         self._planned: set[float] = set()
-        #: Claims that something was asked of, until it is known to have come: claim id to when a tick may ask again.
+        #: Claims with an unanswered request: claim id to when a tick may repeat it.
         self._unsettled: dict[str, float] = {}
-        #: Claim id to the machine, and when the last two signs of life would have been sent by the last look, epoch s:
-        #: the last one may still be on its way.
+        #: Claim id to the machine, and when the last two keepalives would have been sent as of the last check, epoch s:
+        #: the last one may still be in transit.
         self._renewed: dict[str, tuple[str, float, float]] = {}
-        #: Claim id to its `alive_at` when the core last asked something of its machine.
+        #: Claim id to its `alive_at` at the core's last request to its machine.
         self._alive_at: dict[str, float] = {}
         self.begin(queue.engine.now)
         if eager or queue.core.claim_table.settings.alives_missed_max < ALIVES_A_LEASE:
             self._be_eager()
 
     def begin(self, now: float) -> None:
-        """The daemon has started."""
+        """Start the daemon."""
         self._start = now + BESIDE_POLLS_S
         self._generation += 1
         self._planned.clear()
@@ -75,16 +75,16 @@ class QueueClock:
             self._at(self._start + self._every)
 
     def watch_closely(self) -> None:
-        """Something is about to be otherwise than usual: nothing is left out any more."""
+        """Leave nothing out from now on, because something unusual is about to happen."""
         if self._eager:
             return
-        # What is due at this very instant is still to come.
+        # Ticks that are due at this very instant have not happened yet.
         now = math.nextafter(self._queue.engine.now, -math.inf)
         self._make_up(now)
         self._be_eager()
 
     def reconfigured(self) -> None:
-        """The queue has other settings; what was planned by those before may come too late."""
+        """Note changed settings of the queue; plans based on the old ones may be too late."""
         self.judges = self.judges or self._queue.core.claim_table.system_policy.judges_periodically
         self._every = self._queue.core.claim_table.settings.tick_s
         self.watch_closely()
@@ -96,7 +96,7 @@ class QueueClock:
     # -- ticks -----------------------------------------------------------------------------------------
 
     def _grid(self, at: float, every: float | None = None) -> float:
-        """The first instant of a grid since the start that is not before `at`."""
+        """The first instant of a grid from the start that is not before `at`."""
         tick_s = self._every
         step = tick_s if every is None else math.ceil(every / tick_s) * tick_s
         return self._start + math.ceil((at - self._start) / step) * step
@@ -128,7 +128,7 @@ class QueueClock:
             self._plan_policy(now)
 
     def _is_needed(self, now: float) -> bool:
-        """Whether a tick may do anything."""
+        """Whether a tick may have an effect."""
         self._settle()
         if any(at <= now for at in self._unsettled.values()):
             self._at(self._grid(now + QUIET_S))
@@ -153,11 +153,11 @@ class QueueClock:
             self._at(self._grid(now + 1e-6))
 
     def _make_up(self, now: float) -> None:
-        """Make the core's clock what it would be if every tick had happened, and every machine had answered."""
+        """Bring the core's clock to the state as if every tick had happened and every machine had answered."""
         core = self._queue.core
         core.clock.ticked_at = now - self._every
         core.clock.asked_at = self._before(now, ASK_AGAIN_S)
-        # Where no job has a policy, a look at all of them finds nothing.
+        # If no job has a policy, an evaluation of all of them finds nothing.
         core.clock.policy_at = self._before(now, self._interval_s) if self.judges else now
         if len(self._renewed) > 2 * len(core.claim_table.claims) + 100:
             self._renewed = {name: times for name, times in self._renewed.items() if name in core.claim_table.claims}
@@ -172,10 +172,10 @@ class QueueClock:
     # -- what makes a tick matter ------------------------------------------------------------------------
 
     def submitted(self, source: Source) -> None:
-        """Jobs have come: perhaps the first with policy that time is for."""
+        """Note submitted jobs: perhaps the first whose policy depends on time."""
         names = source.varying | source.common.cells.keys()
         if any(lease_s < ALIVES_A_LEASE * ALIVE_S_MIN for lease_s in source.leases):
-            # Machines ask for signs of life before so short a lease ends.
+            # Machines ask for keepalives before such a short lease expires.
             self.watch_closely()
         if not self.judges and not names.isdisjoint(_TIMED):
             self.judges = True
@@ -183,7 +183,7 @@ class QueueClock:
             self._plan_policy(self._queue.engine.now)
 
     def stepped(self, step: Step) -> None:
-        """The core has taken a step."""
+        """Note a step of the core."""
         if self._eager:
             return
         now = self._queue.engine.now
@@ -193,19 +193,19 @@ class QueueClock:
                     self._remember(effect.claim_id, now)
                     self._await(effect.claim_id, self._grid(now + QUIET_S))
                 case ef.EndRun():
-                    # This order is given again whenever the queue asks again, however soon after.
+                    # This order is repeated whenever the queue asks again, however soon after.
                     self._await(effect.claim_id, min(self._grid(now + QUIET_S), self._grid(now + 1e-6, ASK_AGAIN_S)))
         pauses = self._queue.core.claim_table.pauses
         if pauses and (ends := pauses.over_at(now)) is not None:
             self._at(self._grid(ends))
 
     def _await(self, claim_id: str, at: float) -> None:
-        """Look at `at` whether what was asked of a claim has come."""
+        """Check at `at` whether a request about a claim has been answered."""
         self._unsettled[claim_id] = at
         self._at(at)
 
     def _settle(self) -> None:
-        """Forget those claims of which nothing is waited for."""
+        """Forget claims without pending requests."""
         core = self._queue.core
         for claim_id in list(self._unsettled):
             claim = core.claim_table.claims.get(claim_id)
@@ -219,11 +219,11 @@ class QueueClock:
     # -- signs of life -----------------------------------------------------------------------------------
 
     def _said_at(self, claim: HeldClaim, now: float) -> float | None:
-        """When the last sign of life of a claim that was not sent would have been, up to now; None for never."""
+        """When the last keepalive of a claim that was not sent would have been sent, up to now; None for never."""
         return self._said(claim.alive_at, claim.alive_s, now)[0]
 
     def _said(self, alive_at: float, alive_s: float, now: float) -> tuple[float | None, float]:
-        """The same of the last two since one was sent at `alive_at`; the one before is minus infinity for never."""
+        """The same for the last two since one was sent at `alive_at`; the earlier one is minus infinity for never."""
         due, tick_s = alive_at + alive_s, self._every
         if due > now:
             return None, -math.inf
@@ -235,7 +235,9 @@ class QueueClock:
         return last, last - step if last > first else -math.inf
 
     def _keep(self, claim: HeldClaim, alive_at: float, now: float) -> float | None:
-        """Keep the last two signs of life of a claim that were not sent since `alive_at`; the last, None for none."""
+        """Record the last two keepalives of a claim that were not sent since `alive_at`; return the last, None for
+        none.
+        """
         sent_at, before = self._said(alive_at, claim.alive_s, now)
         if sent_at is not None:
             known = self._renewed.get(claim.id)
@@ -245,7 +247,7 @@ class QueueClock:
         return sent_at
 
     def _remember(self, claim_id: str, now: float) -> None:
-        """What the core asks of a machine counts as a sign of life: keep those before it, while it is on its way."""
+        """Record the keepalives before a request of the core, which counts as a keepalive, while it is in transit."""
         claims = self._queue.core.claim_table.claims
         claim = claims.get(claim_id)
         if claim is None:
@@ -261,7 +263,7 @@ class QueueClock:
         return sent_at + self._queue.bus.steady_delay(f"queue~{node}", sent_at)
 
     def renewed_at(self, claim_id: str, now: float) -> float | None:
-        """When the last sign of life of a claim reached its slot that was not sent; None if there was none."""
+        """When the last keepalive of a claim that was not sent reached its slot; None if there was none."""
         claim, until = self._queue.core.claim_table.claims.get(claim_id), now
         least_s = TRIP_S_MIN * self._queue.bus.scale
         if claim is not None and claim.stage in _HELD and not self._eager:
@@ -274,7 +276,7 @@ class QueueClock:
         return next((came_at for came_at in arrivals if came_at <= now), None)
 
     def send(self, node: str, deliver: Callable[[float], None]) -> None:
-        """Send a sign of life: it takes as long as one that is only computed."""
+        """Send a keepalive: it takes as long as one that is only computed."""
         bus, now = self._queue.bus, self._queue.engine.now
         if bus.faulty:
             bus.send(f"queue>{node}", deliver)

@@ -1,4 +1,4 @@
-"""What a simulated queue has kept: all that is left of it when it dies."""
+"""The stored state of a simulated queue: all that is left of it when it dies."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ class Disk:
         self.clusters: dict[int, ch.PutCluster] = {}
         self.gone: dict[int, str] = {}
         self.told: dict[int, str] = {}
+        self.factories: dict[int, str] = {}
         self.jobs: dict[JobId, ch.PutJob] = {}
         self.claims: dict[str, ch.PutClaim] = {}
         self.usage: dict[Owner, Used] = {}
@@ -24,11 +25,15 @@ class Disk:
         self.errors: dict[str, str] = {}
 
     def keep(self, changes: tuple[ch.Change, ...]) -> None:
-        """Keep what one step has changed."""
+        """Store the changes of one step."""
         for change in changes:
             match change:
                 case ch.PutCluster():
                     self.clusters[change.cluster] = change
+                    if change.factory:
+                        self.factories[change.cluster] = change.factory
+                case ch.PutFactory():
+                    self.factories[change.cluster] = change.factory
                 case ch.PutGone():
                     self.gone[change.cluster] = change.gone
                 case ch.PutTold():
@@ -37,6 +42,7 @@ class Disk:
                     del self.clusters[change.cluster]
                     self.gone.pop(change.cluster, None)
                     self.told.pop(change.cluster, None)
+                    self.factories.pop(change.cluster, None)
                 case ch.PutJob():
                     self.jobs[change.job] = change
                 case ch.DropJob():
@@ -53,14 +59,20 @@ class Disk:
                     self.errors = dict(change.errors)
 
     def load(self, settings: QueueSettings, now: float, next_cluster: int) -> Queue:
-        """A queue that is about to start with what was kept."""
+        """A queue that is about to start with the stored state."""
         queue = Queue(settings, now)
         queue.claim_table.usage.by_owner = dict(self.usage)
         queue.claim_table.errors = dict(self.errors)
         for number in sorted(self.clusters):
             each = self.clusters[number]
             # The simulation's jobs are their own data: see `sources`.
-            queue.restore_cluster(each, each.plan, gone=self.gone.get(number, ""), told=self.told.get(number, ""))
+            queue.restore_cluster(
+                each,
+                each.plan,
+                gone=self.gone.get(number, ""),
+                told=self.told.get(number, ""),
+                factory=self.factories.get(number, ""),
+            )
         for job in self.jobs.values():
             queue.restore_job(ch.PutJob(job=job.job, status=job.status, attributes=_own(job.attributes)))
         queue.book.next_cluster = max(queue.book.next_cluster, next_cluster)
@@ -73,5 +85,5 @@ class Disk:
 
 
 def _own(attributes: ClassAd) -> ClassAd:
-    """A copy: the queue goes on to change what it is given."""
+    """A copy, since the queue keeps changing the original."""
     return attributes.copy()

@@ -1,4 +1,4 @@
-"""What jobs do over time, as their queue sees it: the same values in the simulation and on real daemons."""
+"""Status changes of jobs over time, from the queue's side: the same values in the simulation and on real daemons."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from roost.schedd.status import JobStatus
 class JobChange:
     """A job has another status."""
 
-    #: What the workload calls it.
+    #: The job's name in the workload.
     job: str
     #: Epoch s.
     at: float
@@ -24,6 +24,6 @@ class JobChange:
 
 
 def job_change(job: str, at: float, status: JobStatus, ad: ClassAd | None) -> JobChange:
-    """A change of a job whose ad is that; None for one that has left the queue."""
+    """A change of the job with that ad; None for one that has left the queue."""
     code = 0 if ad is None or status is not JobStatus.HELD else ad.get("HoldReasonCode")
     return JobChange(job=job, at=at, status=status, code=code if isinstance(code, int) else 0)

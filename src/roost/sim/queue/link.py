@@ -1,11 +1,11 @@
-"""What queues say to a simulated machine, and what it says to them, as a real machine's daemon would.
+"""Messages from queues to a simulated machine and back, as a real machine's daemon would exchange them.
 
 Each order of a queue becomes an event of the machine's core, or an answer. Reports of the ends of runs are kept until
-the queue has taken them, also over a death of the daemon, as they are on disk; so is what runs were there when it died.
-Where messages may be lost, both are said again.
+the queue has acknowledged them, even if the daemon dies, because they are on disk; so is the list of runs that existed
+when it died. If messages may be lost, both are repeated.
 
-It is to this world what `roost.runtime.node.queue_requests`, `orders` and `runs.reports` are to the real one; what both
-say is in `roost.node.claim_news`.
+It corresponds to `roost.runtime.node.queue_requests`, `orders` and `runs.reports` in the real world; what both have in
+common is in `roost.node.claim_news`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ import itertools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
-from roost.base.changed import maker
 from roost.classad import ClassAd
 from roost.model import effects as slot_ef
 from roost.model import events as nev
@@ -32,17 +31,11 @@ from roost.sim.machine.pool_ads import pool_ad
 from roost.startd.states import State
 
 if TYPE_CHECKING:
-    from roost.sim.machine.host import Machine, Slot
+    from roost.sim.machine.host import Machine, SimulatedSlot
     from roost.sim.machine.process import Process
 
-#: Records of which a step makes many, made faster.
-_activation_requested: Final = maker(nev.ActivationRequested)
-_run_began: Final = maker(ev.RunBegan)
-_run_stood_still: Final = maker(ev.RunStoodStill)
-_claim_request: Final = maker(ClaimRequest)
-_claim_requested: Final = maker(nev.ClaimRequested)
 
-#: A daemon looks at leases at once when a short one begins; here they are looked at so often at least, s.
+#: A daemon checks leases at once when a short one begins; here they are checked at least at this interval, s.
 LOOK_S: Final = 1.0
 #: The only queue.
 _QUEUE: Final = "sim"
@@ -55,17 +48,17 @@ class QueueLink:
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
-        #: Run to how it ended, until the queue has taken that.
+        #: Run to how it ended, until the queue has acknowledged that.
         self.reports: dict[str, ev.RunEnded] = {}
-        #: Run to the claim and slot of one that has begun, and whether its program has.
+        #: Run in progress to its claim and slot, and whether its program has started.
         self._running: dict[str, tuple[str, Process]] = {}
         self._answered = False
-        #: Number of the last question after all claims.
+        #: Number of the last question about all claims.
         self._reconnected = 0
         self._generation = 0
 
     def begin(self, now: float) -> None:
-        """The daemon starts; what an earlier one had running is over, and its end was not observed."""
+        """Start the daemon; the runs of an earlier one are over, and their end was not observed."""
         self._reconnected = 0
         running, self._running = self._running, {}
         for run, (claim_id, process) in running.items():
@@ -74,7 +67,7 @@ class QueueLink:
             self._report(news.run_lost(run, node=self._node, claim_id=claim_id, at=now, began=began, text=text))
 
     def repeat(self, now: float) -> None:
-        """Say from now on again and again what the queue has to know."""
+        """Repeat from now on what the queue has to know."""
         self._generation += 1
         generation, numbers = self._generation, itertools.count()
 
@@ -107,7 +100,7 @@ class QueueLink:
     # -- what the queue says -----------------------------------------------------------------------------
 
     def hear(self, effect: ef.Effect, now: float, context: QueueContext | None = None) -> None:
-        """The queue says something; `context` is what a queue instance gives the job of a run."""
+        """Handle a message of the queue; `context` is what a queue instance gives the job of a run."""
         if not self.machine.alive:
             return
         match effect:
@@ -132,19 +125,19 @@ class QueueLink:
                 self._reconnect(effect, now)
 
     def matched(self, claim_id: str, now: float) -> None:
-        """The matchmaker has promised a slot to a submitter."""
+        """Note that the negotiator has assigned a slot to a submitter."""
         if self.machine.alive:
             self._about(claim_id, lambda each: nev.MatchReceived(claim_id=each), now)
 
     def suspended(self, slot_name: str, event: nev.SuspendersChanged, now: float) -> None:
-        """What of the cell suspends the job of a slot is another than before."""
+        """Note a change in what the cell suspends in a slot."""
         for slot in self.machine.slots if self.machine.alive else ():
             if slot.plan.name == slot_name:
                 self.machine.tell(slot, event, now)
                 return
 
     def _about(self, claim_id: str, make: Callable[[ClaimId], nev.Event], now: float) -> bool:
-        """The holder's word about its claim; False if no slot knows the claim."""
+        """Handle the holder's message about its claim; False if no slot knows the claim."""
         found = news.slot_of(self.machine.slots, claim_id)
         if found is None:
             return False
@@ -158,7 +151,7 @@ class QueueLink:
             refusal = str(Refusal.UNKNOWN_CLAIM)
             self._say(ev.ClaimAnswered(node=node, asked_id=order.claim_id, accepted=False, refusal=refusal))
             return
-        request = _claim_request(
+        request = ClaimRequest(
             job_ad=order.job_ad.unchained(),
             schedd=_QUEUE,
             client_machine=_QUEUE,
@@ -166,9 +159,9 @@ class QueueLink:
             reply_to=f"{_QUEUE}|{order.claim_id}",
         )
         self._answered = False
-        self.machine.tell(found[0], _claim_requested(claim_id=found[1], request=request), now)
+        self.machine.tell(found[0], nev.ClaimRequested(claim_id=found[1], request=request), now)
         if not self._answered and self.machine.alive:
-            # The slot gets rid of its job first, and the queue is to know that it is not forgotten.
+            # The slot must first evict its job, and the queue should know that its request is not forgotten.
             self._say(ev.ClaimsHeard(node=node, known={order.claim_id: ""}))
 
     def _activate(self, order: ef.StartRun, context: QueueContext | None, now: float) -> None:
@@ -178,7 +171,7 @@ class QueueLink:
             return
         slot, known = found
         reply_to = f"{order.claim_id}|{order.run}"
-        event = _activation_requested(claim_id=known, job_ad=order.job_ad, reply_to=reply_to, context=context)
+        event = nev.ActivationRequested(claim_id=known, job_ad=order.job_ad, reply_to=reply_to, context=context)
         self.machine.activate(slot, order.run, event, now)
 
     def _end_run(self, order: ef.EndRun, now: float) -> None:
@@ -210,12 +203,12 @@ class QueueLink:
         )
 
     def _reconnect(self, order: ef.AskAgain, now: float) -> None:
-        """The queue has started again. Claims that it does not name are no longer its own."""
+        """Note that the queue has restarted. Claims that it does not name are no longer its own."""
         for report in self.reports.values():
             self._say(report)
         self._keep_alive(tuple(order.claims), order.serial, now)
         if order.serial <= self._reconnected:
-            # It came before, and knows nothing of claims that were granted since.
+            # The message was sent before claims were granted that it does not name.
             return
         self._reconnected = order.serial
         for claim_id in self._held():
@@ -225,78 +218,78 @@ class QueueLink:
     # -- what is known -----------------------------------------------------------------------------------
 
     def _held(self) -> dict[str, str]:
-        """The claims that the queue holds or waits for: id to run, "" for none."""
+        """The claims that the queue holds or has requested: id to run, "" for none."""
         return news.held_claims(self.machine.slots).get(_QUEUE, {})
 
     def run_of(self, claim_id: str) -> str:
-        """The run on a claim whose report has not been taken; "" if there is none."""
+        """The run on a claim whose report has not been acknowledged; "" if there is none."""
         return next((report.run for report in self.reports.values() if report.claim_id == claim_id), "")
 
     # -- what the machine says ---------------------------------------------------------------------------
 
-    def claim_reply(self, slot: Slot, effect: slot_ef.SendClaimReply, now: float) -> None:
-        """A slot has granted a claim, or has not."""
+    def claim_reply(self, slot: SimulatedSlot, effect: slot_ef.SendClaimReply, now: float) -> None:
+        """Answer that a slot has granted a claim, or has not."""
         self._answered = True
         ad = pool_ad(slot, now) if effect.accepted else None
         self._say(news.claim_answered(slot, effect, self._node, ad))
 
     def activation_reply(self, effect: slot_ef.SendActivationReply) -> None:
-        """A slot has taken a job, or has not."""
+        """Answer that a slot has accepted a job, or has not."""
         if not effect.accepted:
             claim_id, _, run = effect.reply_to.partition("|")
             text = "" if effect.refusal is None else str(effect.refusal)
             self._say(ev.RunRefused(claim_id=claim_id, run=run, refusal=text))
 
     def claim_gone(self, effect: slot_ef.TellSchedd) -> None:
-        """A claim is over."""
+        """Report that a claim is over."""
         if effect.schedd:
             self._say(news.claim_lost(effect, self.run_of(effect.claim_id.text)))
 
     # -- runs --------------------------------------------------------------------------------------------
 
-    def run_begins(self, slot: Slot, starter: Starter, process: Process) -> None:
-        """A starter has begun with a job."""
+    def run_begins(self, slot: SimulatedSlot, starter: Starter, process: Process) -> None:
+        """Note that a starter has started a job."""
         if starter.kind is ClaimKind.SCHEDD:
             self._running[slot.run_name] = starter.claim_id.text, process
 
-    def _of_run(self, slot: Slot, starter: Starter, now: float) -> dict[str, Any]:
+    def _of_run(self, slot: SimulatedSlot, starter: Starter, now: float) -> dict[str, Any]:
         return {"claim_id": starter.claim_id.text, "run": slot.run_name, "at": now}
 
-    def began(self, slot: Slot, starter: Starter, now: float) -> None:
-        """The program of a job runs."""
+    def began(self, slot: SimulatedSlot, starter: Starter, now: float) -> None:
+        """Report that the program of a job runs."""
         if starter.kind is ClaimKind.SCHEDD:
-            self._say(_run_began(**self._of_run(slot, starter, now), slot=slot.plan.name))
+            self._say(ev.RunBegan(**self._of_run(slot, starter, now), slot=slot.plan.name))
 
-    def stood_still(self, slot: Slot, starter: Starter, still: bool, now: float) -> None:
-        """A job has been stopped, or goes on."""
-        # One that has to go is continued only so that it can end.
+    def stood_still(self, slot: SimulatedSlot, starter: Starter, still: bool, now: float) -> None:
+        """Report that a job was stopped, or continued."""
+        # A job that has to leave is continued only so that it can end.
         if starter.kind is ClaimKind.SCHEDD and (still or slot.state.state is not State.PREEMPTING):
-            self._say(_run_stood_still(**self._of_run(slot, starter, now), still=still))
+            self._say(ev.RunStoodStill(**self._of_run(slot, starter, now), still=still))
 
-    def moved(self, slot: Slot, starter: Starter, stage: str, now: float) -> None:
-        """Files of a job are on their way, or there."""
+    def moved(self, slot: SimulatedSlot, starter: Starter, stage: str, now: float) -> None:
+        """Report a stage of a job's file transfer."""
         if starter.kind is ClaimKind.SCHEDD:
             self._say(ev.FilesMoved(**self._of_run(slot, starter, now), stage=stage))
 
-    def measured(self, slot: Slot, starter: Starter, attributes: ClassAd, now: float) -> None:
-        """What a job uses."""
+    def measured(self, slot: SimulatedSlot, starter: Starter, attributes: ClassAd, now: float) -> None:
+        """Report a job's usage."""
         if starter.kind is ClaimKind.SCHEDD:
             self._say(ev.RunMeasured(**self._of_run(slot, starter, now), attributes=attributes))
 
-    def saved(self, slot: Slot, starter: Starter, number: int, attributes: ClassAd, now: float) -> None:
-        """A job's state has been saved, for the `number`-th time in its run."""
+    def saved(self, slot: SimulatedSlot, starter: Starter, number: int, attributes: ClassAd, now: float) -> None:
+        """Report a checkpoint, the `number`-th one of the run."""
         if starter.kind is ClaimKind.SCHEDD:
             about = self._of_run(slot, starter, now)
             self._say(ev.RunSaved(**about, checkpoints=number, attributes=attributes))
 
-    def ended(self, slot: Slot, starter: Starter, report: ExitReport, now: float) -> None:
-        """A starter reports the end of a run."""
+    def ended(self, slot: SimulatedSlot, starter: Starter, report: ExitReport, now: float) -> None:
+        """Report the end of a run, from its starter."""
         if starter.kind is ClaimKind.SCHEDD:
             claim_id = starter.claim_id.text
             self._report(news.run_ended(slot, report, node=self._node, claim_id=claim_id, at=now))
 
-    def lost(self, slot: Slot, starter: Starter, now: float) -> None:
-        """The end of a run was not seen."""
+    def lost(self, slot: SimulatedSlot, starter: Starter, now: float) -> None:
+        """Report a run whose end was not observed."""
         if starter.kind is ClaimKind.SCHEDD and slot.run_name not in self.reports:
             claim_id, began = starter.claim_id.text, starter.state.started_at is not None
             self._report(news.run_lost(slot.run_name, node=self._node, claim_id=claim_id, at=now, began=began))

@@ -1,7 +1,7 @@
-"""Jobs that run beside a simulated queue, those of the scheduler and local universes.
+"""Local jobs of a simulated queue, those of the scheduler and local universes.
 
-They run on a machine of their own, as in `roost.runtime.queue.local_runs`: a simulated machine like any other, but not
-part of the pool. The queue's own core says which job is next.
+They run on a separate machine, as in `roost.runtime.queue.local_runs`: a simulated machine like any other, but not part
+of the pool. The queue's own core decides which job is next.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
 
 #: As large as needed.
 _HARDWARE: Final = Hardware(cpus=100_000, memory_mb=1_000_000_000, disk_kb=1_000_000_000_000)
-_FILE: Final = "/beside the queue"
+_FILE: Final = "/on the queue's machine"
 
 
 def runs_locally(jobs: tuple[Job, ...]) -> bool:
-    """Whether some job runs beside the queue."""
+    """Whether some job runs on the queue's machine."""
     return any(is_local(job.ad) for job in jobs)
 
 
 def local_machine_plan(config: Config, start: float) -> MachinePlan:
-    """The machine beside the queue of a pool with that configuration."""
+    """The machine on the queue's machine of a pool with that configuration."""
     host = MemoryHost(files={_FILE: MACHINE_CONFIG})
     settings = tuple(hook_settings(config).items())
     loaded = load_config(host, (_FILE,), _HARDWARE, local_name(QUEUE), settings=settings)
@@ -43,20 +43,22 @@ def local_machine_plan(config: Config, start: float) -> MachinePlan:
 
 
 class LocalJobs:
-    """The jobs beside a queue."""
+    """The local jobs of a queue."""
 
     def __init__(self, queue: Queue, machine: Machine) -> None:
         self._queue = queue
         self.machine = machine
         self._looks = False
-        #: The claim that was asked for last.
+        #: The claim that was requested last.
         self._asked = ""
         settings = queue.core.claim_table.settings
         queue.core.claim_table.settings = replace(settings, local_node=machine.plan.name)
         queue.machines[machine.plan.name] = machine
 
     def look(self, now: float) -> None:
-        """Idle jobs may have changed: give the machine's slot to the next job, until its answer makes the next."""
+        """Give the machine's slot to the next idle job, if idle jobs may have changed; its answer offers the next
+        claim.
+        """
         queue, slot = self._queue, self.machine.slots[0]
         claim_id = slot.state.claim.id.text
         core = queue.core

@@ -1,10 +1,11 @@
-"""The queue of a simulated pool: the real core (`roost.schedd.queue`), and all that it orders carried out by messages.
+"""The queue of a simulated pool: the real core (`roost.schedd.queue`), with its effects carried out as messages.
 
-Jobs of the workload are submitted when their time comes; what machines, the matchmaker and users say becomes an event
-of the core. What a step changes is kept (`disk`) before anything that it orders is done, so the queue may die between
-any two orders, and goes on from what was kept. `queue_clock` says when it looks after itself.
+Jobs of the workload are submitted at their time; messages from machines, the negotiator and users become events of the
+core. The changes of a step are stored (`disk`) before its effects are carried out, so the queue may die between any two
+effects and continue from the stored state. `queue_clock` decides when it ticks.
 
-Nothing here decides anything. What the world knows of a job and no policy sees, the work that is done, is kept here.
+Nothing here makes decisions. The facts about a job that the world knows and no policy sees, such as completed work, are
+kept here.
 """
 
 from __future__ import annotations
@@ -41,14 +42,14 @@ from roost.sim.queue.job_changes import JobChange, job_change
 from roost.sim.queue.sources import Source, past_of, submissions_of
 from roost.sim.record import Recorder
 
-#: What the queue is called, and the domain of its users where the configuration names none.
+#: The name of the queue, and the domain of its users if the configuration names none.
 NAME: Final = "sim"
 DEFAULT: Final = QueueSettings(name=NAME, uid_domain=NAME)
 
-#: Within which time machines answer, s; and say that they will not run a job on a claim that has just become free.
+#: Time within which machines answer, s; and within which they refuse to run a job on a claim that has just become free.
 ANSWERED_S: Final = 4 * AT_ONCE * TRIP_S_MAX
 
-#: What a machine is told.
+#: Effects that are messages to a machine.
 ToMachine: TypeAlias = (
     ef.AskForSlot | ef.GiveBack | ef.StartRun | ef.EndRun | ef.StandStill | ef.Taken | ef.SayAlive | ef.AskAgain
 )
@@ -71,61 +72,63 @@ class Queue:
         self.bus = bus
         self.recorder = recorder
         self.core = core.Queue(settings, engine.now)
-        #: Whether event logs and the figures of running jobs are looked at.
+        #: Whether event logs and the figures of running jobs are read.
         self.told = told
         self.machines: dict[str, Machine] = {}
         self.jobs: dict[str, Job] = {}
         #: The workload's name of a job to the queue's, and back.
         self.ids: dict[str, JobId] = {}
         self.names: dict[JobId, str] = {}
-        #: What each job that was submitted is doing, or how it ended; and whether it has left the queue.
+        #: Status, or final status, of each submitted job; and whether it has left the queue.
         self.status: dict[str, JobStatus] = {}
         self.left: Counter[str] = Counter()
-        #: Work of a job that need not be done again, s.
+        #: Completed work of a job that does not have to be repeated, s.
         self.done_s: dict[str, float] = {}
         self.starts: Counter[str] = Counter()
         self.exits: Counter[str] = Counter()
         self.evictions: Counter[str] = Counter()
-        #: Changes that slots in use may show, counted.
+        #: Count of changes that slots in use may show.
         self.turns = 0
         self.logs: dict[str, list[str]] = {}
-        #: Where they are looked at: the last ads of jobs that have left, and what jobs have done, in order.
+        #: If they are read: the last ads of jobs that have left, and the status changes of jobs, in order.
         self.last_ads: dict[str, ClassAd] = {}
         self.changes: list[JobChange] = []
         self.refused: dict[str, str] = {}
-        #: The clusters of the submission that is carried out, which is answered in the same step.
+        #: The clusters of the submission in progress, which is answered in the same step.
         self._submitting: list[list[Job]] = []
         self.decline: Callable[[str], None] = lambda claim_id: None
         self.leave: Callable[[tuple[tuple[str, str], ...]], None] = lambda slots: None
-        #: The cell of the pool; None where there is none.
+        #: The cell of the pool; None if there is none.
         self.cell: SimulatedCell | None = None
-        #: Steps of its core, counted.
+        #: Count of steps of its core.
         self.fed = 0
-        #: Told after each step.
+        #: Called after each step.
         self.watchers: list[Callable[[float], None]] = []
         self.disk = Disk() if bus.faulty else None
         self.core.kept = self.disk is not None
         self._alive = True
         self._muted = False
-        #: When machines have answered to the questions of a queue that is back. A matchmaker that acts on every word
-        #: does so after that: what it makes of the queue's wishes takes as many messages, and a cycle.
+        #: Job to the code of why the last order did nothing with it.
+        self._not_done: dict[str, str] = {}
+        #: When machines have answered the questions of a restarted queue. A negotiator that acts on every message does
+        #: so after that: its answer to the queue's demand takes as many messages, and a cycle.
         self.answered_at = -math.inf
-        #: What happens when it dies between two messages, and after how many of them it does; None where it does not.
+        #: The action when it dies between two messages, and the number of messages until then; None if it does not.
         self.cut: Callable[[], None] = lambda: None
         self._cut_in: int | None = None
-        #: Names of what is measured of running jobs that the administrator's policy asks for.
+        #: Names of measured attributes of running jobs to which the administrator's policy refers.
         self.asks = _asked_by(settings.policy)
         self.clock = QueueClock(self, eager=exhaustive or bus.faulty)
 
     # -- life ------------------------------------------------------------------------------------------
 
     def die_after(self, messages: int | None) -> None:
-        """Die between two messages, so many of them from now."""
+        """Die between two messages, after that many of them."""
         self._cut_in = messages
 
     @property
     def alive(self) -> bool:
-        """Whether it runs, and can be heard."""
+        """Whether it runs and is connected."""
         return self._alive and not self._muted
 
     @property
@@ -134,12 +137,12 @@ class Queue:
         return self._alive
 
     def die(self) -> None:
-        """What it had in memory is gone."""
+        """Stop, and lose everything in memory."""
         assert self.disk is not None, "a queue dies in worlds in which things go wrong"
         self._alive = False
 
     def revive(self, now: float) -> None:
-        """It starts again with what was kept."""
+        """Start again from the stored state."""
         assert self.disk is not None
         self._alive = True
         self.core = self.disk.load(self.core.claim_table.settings, now, self.core.book.next_cluster)
@@ -149,14 +152,14 @@ class Queue:
         self._ask_machines(ev.Started(claims=self.disk.kept_claims))
 
     def reconfigure(self, settings: QueueSettings) -> None:
-        """The daemon reads its configuration anew."""
+        """Read the configuration again."""
         claim_table = self.core.claim_table
         claim_table.settings = replace(settings, local_node=claim_table.settings.local_node)
         self.asks = _asked_by(settings.policy)
         self.clock.reconfigured()
 
     def mute(self, muted: bool) -> None:
-        """Cut it off from all others, or let it hear and be heard again."""
+        """Cut it off from all others, or reconnect it."""
         self.clock.watch_closely()
         for machine in self.machines.values():
             machine.queue_link.repeat(self.engine.now)
@@ -165,20 +168,20 @@ class Queue:
             self._ask_machines(ev.BusCameBack())
 
     def _ask_machines(self, event: ev.Started | ev.BusCameBack) -> None:
-        """Hear what became of its jobs, and ask for slots after that."""
+        """Learn what happened to its jobs, and request slots after that."""
         self.answered_at = self.engine.now + ANSWERED_S
         self.feed(event)
 
     # -- jobs ------------------------------------------------------------------------------------------
 
     def expect(self, jobs: Iterable[Job]) -> None:
-        """Jobs that will be submitted."""
+        """Note jobs that will be submitted."""
         for clusters in submissions_of(jobs):
             self.engine.at(clusters[0][0].submitted_at, partial(self._submit, clusters))
             self._know(clusters)
 
     def submit(self, jobs: list[Job], now: float) -> str:
-        """Submit jobs of one cluster that were not expected; why it is refused, "" if it is not."""
+        """Submit unexpected jobs of one cluster; return why they are refused, "" if they are not."""
         self._know([jobs])
         self._submit([jobs], now)
         return self.refused.get(jobs[0].name, "")
@@ -191,11 +194,11 @@ class Queue:
     def _submit(self, clusters: list[list[Job]], now: float) -> None:
         first = clusters[0][0]
         if not self._alive:
-            # The submitter tries until the queue answers.
+            # The submitter retries until the queue answers.
             self.engine.at(now + 5, partial(self._submit, clusters))
             return
         book, number = self.core.book, int(first.name.partition(".")[0])
-        # Jobs keep the numbers that the workload gives them, unless others have had them.
+        # Jobs keep the numbers of the workload, unless those are already in use.
         if any(JobId(number + place, 0) in self.names for place in range(len(clusters))):
             number = max(each.cluster for each in self.names) + 1
         book.next_cluster = number
@@ -219,7 +222,7 @@ class Queue:
                 self._acted(ev.Action.NOTE, self.ids[job.name], attributes=past)
 
     def _replied(self, reply: ef.Reply, now: float) -> None:
-        """The answer to a submission, if it is one."""
+        """Handle the answer to a submission, if it is one."""
         if reply.to not in self.jobs or reply.ok:
             return
         for job in itertools.chain.from_iterable(self._submitting):
@@ -227,12 +230,12 @@ class Queue:
             self.recorder.write(now, "refused", job=job.name, owner=job.owner, text=reply.text)
 
     def job_of(self, ad: ClassAd) -> tuple[Job, float]:
-        """The job of an ad that the queue made, and the work of it that is done, s."""
+        """The job of an ad that the queue made, and its completed work, s."""
         name = self.names[JobId(ad["ClusterId"], ad["ProcId"])]
         return self.jobs[name].again(self.exits[name]), self.done_s[name]
 
     def ad_of(self, name: str) -> ClassAd | None:
-        """The ad of a job that is in the queue."""
+        """The ad of a job in the queue."""
         job = self.ids.get(name)
         cluster = None if job is None else self.core.book.clusters.get(job.cluster)
         if job is None or cluster is None or cluster.status(job.proc) is JobStatus.GONE:
@@ -240,23 +243,23 @@ class Queue:
         return cluster.ad_of(job.proc)
 
     def any_ad_of(self, name: str) -> ClassAd | None:
-        """The ad of a job that is in the queue; or the last one of a job that has left, if those are kept."""
+        """The ad of a job in the queue; or the last one of a job that has left, if those are kept."""
         return self.ad_of(name) or self.last_ads.get(name)
 
     def idle_ads(self) -> list[tuple[str, ClassAd]]:
-        """Names and ads of all jobs that wait."""
+        """Names and ads of all idle jobs."""
         idle = [name for name, status in self.status.items() if status is JobStatus.IDLE]
         return [(name, ad) for name in idle if (ad := self.ad_of(name)) is not None]
 
     # -- steps -----------------------------------------------------------------------------------------
 
     def hear(self, event: ev.Event, now: float) -> None:
-        """A message arrives."""
+        """Handle a message."""
         if self.alive:
             self.feed(event)
 
     def feed(self, event: ev.Event) -> None:
-        """Something has happened."""
+        """Handle an event."""
         now = self.engine.now
         step = self.core.step(event, now)
         self.fed += 1
@@ -279,6 +282,8 @@ class Queue:
                     self.logs.setdefault(path, []).append(text)
         heard = isinstance(event, ev.ClaimsHeard)
         for effect in step.effects:
+            if isinstance(effect, ef.Reply) and isinstance(event, ev.Acted):
+                self._not_done = (effect.data or {}).get("refused", {})
             self._perform(effect, now, heard)
         self.clock.stepped(step)
         # In the seeded world no other request has to be served meanwhile.
@@ -288,18 +293,21 @@ class Queue:
             watcher(now)
 
     def _taken(self, cluster: int, count: int, now: float) -> None:
-        held = self.core.book.clusters[cluster].statuses
+        # Noop jobs may have left in the step that accepted them, and with the last of them their cluster.
+        there = self.core.book.clusters.get(cluster)
         for proc in range(count):
             name = self.names[JobId(cluster, proc)]
             job = self.jobs[name]
             self.recorder.write(now, "submit", job=name, owner=job.owner, kind=job.kind)
             self.status[name] = JobStatus.IDLE
-            self._see(name, JobStatus(held[proc]), now)
+            if there is not None and (status := there.status(proc)) is not JobStatus.GONE:
+                self._see(name, status, now)
 
     def _see(self, name: str, status: JobStatus, now: float, *, left: bool = False) -> None:
-        """What a job is doing now; a change is recorded."""
+        """Record the current status of a job if it has changed."""
         before, self.status[name] = self.status.get(name, JobStatus.IDLE), status
-        self.left[name] += left
+        if left:
+            self.left[name] += 1
         if before is status:
             return
         if self.told:
@@ -322,7 +330,7 @@ class Queue:
     def _perform(self, effect: ef.Effect, now: float, heard: bool) -> None:
         match effect:
             case ef.OfferJobs(left=left):
-                # The matchmaker asks at each cycle.
+                # The negotiator asks at each cycle.
                 self.leave(left)
             case ef.ForgetFiles():
                 # Files are not simulated.
@@ -347,13 +355,15 @@ class Queue:
             self.engine.at(self.engine.now, partial(self.hear, refused))
 
     def _send(self, effect: ToMachine, *, steadily: bool, context: QueueContext | None = None) -> None:
-        """`steadily`: it is a sign of life, or follows from the answer to one, and these may have been left out."""
+        """Send an effect. `steadily`: it is a keepalive, or follows from the answer to one, and these may have been
+        left out.
+        """
         if self._cut_in is not None:
             self._cut_in -= 1
             if self._cut_in <= 0:
                 self._cut_in = None
                 self.cut()
-        # A daemon that is dead says nothing; whatever it meant to say has been written down.
+        # A dead daemon sends nothing; what it meant to send is stored.
         machine = self.machines.get(effect.node)
         if not self.alive or machine is None:
             return
@@ -365,13 +375,13 @@ class Queue:
     # -- runs ------------------------------------------------------------------------------------------
 
     def run_begun(self, run: Run) -> None:
-        """A starter has begun with a job."""
+        """Note that a starter has started a job."""
         self.starts[run.process.job.name] += 1
 
     def run_ended(self, run: Run, end: End) -> None:
-        """A run is over: what it did of the job's work, whatever the queue hears of it."""
+        """Note the end of a run and the work it completed, whatever is reported to the queue."""
         name = run.process.job.name
-        # A program that came to its own end begins anew if it is started again.
+        # A program that ended by itself starts over if it is started again.
         is_done = end.outcome == "completed" or run.process.is_done
         self.done_s[name] = 0.0 if is_done else self.done_s[name] + end.kept_s
         self.exits[name] += is_done
@@ -379,11 +389,16 @@ class Queue:
 
     # -- orders of users -------------------------------------------------------------------------------
 
-    def act(self, action: ev.Action, name: str, now: float, *, reason: str = "") -> None:
-        """A user acts on a job that was submitted."""
+    def act(self, action: ev.Action, name: str, now: float, *, reason: str = "") -> str:
+        """Apply a user's action to a submitted job; why nothing was done, "" if something was."""
         self.recorder.write(now, "order", job=name, action=str(action))
-        if self._alive and name in self.ids:
-            self._acted(action, self.ids[name], reason=reason)
+        if not self._alive:
+            return "the queue is away"
+        if name not in self.ids:
+            return "the job has not been submitted"
+        self._not_done = {}
+        self._acted(action, self.ids[name], reason=reason)
+        return next(iter(self._not_done.values()), "")
 
     def _acted(self, action: ev.Action, job: JobId, *, reason: str = "", attributes: ClassAd | None = None) -> None:
         self.feed(

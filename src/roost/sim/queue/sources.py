@@ -1,4 +1,4 @@
-"""Simulated jobs as a queue gets them: those of one cluster that come at the same time are submitted together."""
+"""Simulated jobs in the form in which a queue gets them: those of one cluster and instant are submitted together."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from roost.classad.values import fold
 from roost.schedd.admission.owned import RECORDED
 from roost.sim.inputs.workload import Job
 
-#: What the queue itself says of a job.
+#: Attributes that the queue sets itself.
 _OF_QUEUE: Final = ("clusterid", "procid", "globaljobid")
 _LOGS: Final = ("userlog", "dagmannodeslog")
 
@@ -49,29 +49,33 @@ class Source:
 
     @property
     def leases(self) -> list[int]:
-        """JobLeaseDuration of the jobs, s, where they are numbers above 0."""
+        """JobLeaseDuration of the jobs, s, if they are numbers above 0."""
         found = (own.get("JobLeaseDuration", self.common.cell("jobleaseduration")) for own in self._own)
         return [lease for lease in found if isinstance(lease, int) and lease > 0]
 
     def for_cluster(self, number: int) -> Source:
-        """It is the same in every cluster."""
+        """The same for every cluster."""
         return self
 
     def differences(self, index: int) -> Mapping[str, Any]:
-        """Attributes of one job that are not those of the cluster."""
+        """Attributes in which one job differs from the cluster."""
         return self._own[index]
 
     def mistake(self, index: int) -> str:
-        """Nothing is wrong with a job that a scenario gives."""
+        """Always "": a job in a scenario is correct."""
         return ""
 
     @property
     def longest(self) -> int:
-        """No items set jobs apart."""
+        """Always 0: jobs do not differ by items."""
         return 0
 
+    def items(self, jobs: int) -> int:
+        """Each job is an item of its own."""
+        return jobs
+
     def to_data(self) -> Any:
-        """A simulated disk keeps it as it is."""
+        """The source itself, which a simulated disk stores as it is."""
         return self
 
 
@@ -80,7 +84,7 @@ def _same(cell: Any, other: Any) -> bool:
 
 
 def past_of(job: Job) -> ClassAd | None:
-    """What has happened to a job before it is submitted, by its ad: no submission can say that; None for nothing."""
+    """The past of a job from its ad, which no submission can express; None for none."""
     names = RECORDED & job.ad.cells.keys()
     if not names:
         return None
@@ -91,7 +95,7 @@ def past_of(job: Job) -> ClassAd | None:
 
 
 def submissions_of(jobs: Iterable[Job]) -> list[list[list[Job]]]:
-    """The clusters of each submission, in the order of time: one owner's, of one instant and of the same submission."""
+    """The clusters of each submission, in the order of time: those of one owner, instant and submission."""
     found: dict[tuple[float, str, str], dict[int, list[Job]]] = {}
     for job in jobs:
         cluster = job.name.partition(".")[0]

@@ -1,1 +1,1 @@
-"""The layout: which slots a machine has, what each gets, and how it changes while the machine is at work."""
+"""The layout: which slots a machine has, what each gets, and how the layout changes at run time."""

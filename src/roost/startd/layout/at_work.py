@@ -1,11 +1,11 @@
-"""The slots of a machine at work: a layout, its ledgers, and the dynamic slots cut from partitionable ones.
+"""The slots of a running machine: a layout, its ledgers, and the dynamic slots cut from partitionable ones.
 
 `MachineSlots` is a value. Static and partitionable slots are shares of the host's ledger, dynamic slots are shares of
-their parent's, and a claim on a slot is a booking of what the slot has, held by one party. So a claim never exceeds
-what there is, and when all claims have ended and their dynamic slots are gone, every ledger is full again.
+their parent's, and a claim on a slot is a booking of what the slot has, held by one party. A claim therefore never
+exceeds what exists, and when all claims have ended and their dynamic slots are gone, every ledger is full again.
 
-Disk and swap space follow what the machine has at the time: `refreshed` resizes every share of them. A dynamic slot
-keeps the disk space that it was cut with; where that no longer fits, its parent has nothing left.
+Disk and swap space follow the machine's current amounts: `refreshed` resizes every share of them. A dynamic slot keeps
+the disk space that it was cut with; if that no longer fits, its parent has nothing left.
 
 A dynamic slot has all of its parent's swap, which is then not divided, unless its share is given.
 """
@@ -27,13 +27,13 @@ from roost.startd.layout.units import meeting
 
 #: Name of the machine's own ledger.
 HOST: Final = "host"
-#: Most dynamic slots of one partitionable slot.
+#: Maximum number of dynamic slots of one partitionable slot.
 DYNAMIC_SLOTS_MAX: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DynamicRequest:
-    """What a dynamic slot is to be cut with."""
+    """The resources to cut a dynamic slot with."""
 
     cpus: Amount = 1
     memory_mb: Amount
@@ -42,7 +42,7 @@ class DynamicRequest:
     swap_kb: Amount | None = None
     swap_in_proportion: bool = False
     custom: Mapping[str, Amount] = field(default_factory=dict)
-    #: Custom resource to what its units have to meet.
+    #: Custom resource to the condition that its units must meet.
     requires: Mapping[str, Expr] = field(default_factory=dict)
 
 
@@ -58,7 +58,7 @@ class DynamicShape:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MachineSlots:
-    """All slots of a machine, and who holds them."""
+    """All slots of a machine, and the holders of their claims."""
 
     resources: MachineResources
     #: Static and partitionable slots by number.
@@ -68,12 +68,12 @@ class MachineSlots:
 
     @classmethod
     def of(cls, layout: Layout) -> Self:
-        """A machine laid out like that, with nothing claimed."""
+        """A machine with that layout and no claims."""
         resources = layout.resources
         ledgers = Ledgers.rooted(HOST, _host_capacity(resources))
         for slot in layout.slots:
             grown = ledgers.divide(str(slot.id), parent=HOST, capacity=_slot_capacity(resources, slot))
-            # A layout never gives out more than there is.
+            # A layout never assigns more than there is.
             assert isinstance(grown, Ledgers), str(grown)
             ledgers = grown
         return cls(resources=resources, fixed={slot.number: slot for slot in layout.slots}, ledgers=ledgers)
@@ -102,12 +102,12 @@ class MachineSlots:
         return None if booking is None else booking.party
 
     def size(self, slot: SlotId) -> SlotSize:
-        """What a slot was made with; disk and swap as they are now."""
+        """The resources a slot was made with; disk and swap are current."""
         capacity = self.ledgers.ledgers[str(slot)].capacity
         return self._size(slot, capacity)
 
     def left(self, slot: SlotId) -> SlotSize:
-        """What a slot has to offer: in a partitionable one, what is not cut from it."""
+        """The resources a slot has to offer; for a partitionable slot, those that are not cut from it."""
         if self.kind(slot) is not SlotKind.PARTITIONABLE:
             return self.size(slot)
         ledger = self.ledgers.ledgers[str(slot)]
@@ -126,7 +126,7 @@ class MachineSlots:
         )
 
     def assigned(self, slot: SlotId) -> Mapping[str, tuple[str, ...]]:
-        """Custom resource to the identifiers of a slot's units; in a partitionable slot, of those not given away."""
+        """Custom resource to the identifiers of a slot's units; for a partitionable slot, of the units still free."""
         if slot.is_dynamic:
             return self.dynamic[slot].assigned
         gone = {
@@ -140,7 +140,7 @@ class MachineSlots:
     # -- claims --------------------------------------------------------------------------------------
 
     def claim(self, slot: SlotId, party: str) -> MachineSlots | Denied:
-        """Let a party hold a static or dynamic slot, all of it. Denied while one does."""
+        """Give a party the claim on a whole static or dynamic slot. Denied while another party holds it."""
         if slot not in self:
             return Denied(obstacles=(Unknown(name=str(slot)),))
         if self.kind(slot) is SlotKind.PARTITIONABLE:
@@ -179,9 +179,9 @@ class MachineSlots:
         return replace(self, ledgers=grown, dynamic={**self.dynamic, slot.id: slot}), slot.id
 
     def with_dynamic(self, shapes: Iterable[DynamicShape]) -> tuple[MachineSlots, tuple[DynamicShape, ...]]:
-        """The machine with dynamic slots as they were before, and those of them that it has no room for any more.
+        """The machine with its previous dynamic slots restored, and those for which it no longer has room.
 
-        A slot keeps its number, size and units. There may be no room after the layout has changed.
+        A slot keeps its number, size and units. There may not be enough room after the layout has changed.
         """
         machine, homeless = self, []
         for shape in shapes:
@@ -241,7 +241,9 @@ class MachineSlots:
     # -- slots that come and go --------------------------------------------------------------------------
 
     def removed(self, slot: SlotId) -> MachineSlots | Denied:
-        """The machine without a static or partitionable slot. Denied while it is claimed, or others are cut from it."""
+        """The machine without a static or partitionable slot. Denied while it is claimed, or dynamic slots are cut from
+        it.
+        """
         if slot.is_dynamic or slot not in self:
             return Denied(obstacles=(Unknown(name=str(slot)),))
         shrunk = self.ledgers.without(str(slot))
@@ -251,7 +253,7 @@ class MachineSlots:
         return replace(self, ledgers=shrunk, fixed=fixed)
 
     def without_slots(self) -> MachineSlots:
-        """The machine before it is divided."""
+        """The machine without slots."""
         return MachineSlots.of(Layout(resources=self.resources, slots=()))
 
     def added(self, shape: SlotShape) -> MachineSlots | Denied:
@@ -273,7 +275,7 @@ class MachineSlots:
     # -- what changes while the machine runs -----------------------------------------------------------
 
     def refreshed(self, resources: MachineResources) -> MachineSlots:
-        """The same slots after disk and swap space were measured anew."""
+        """The same slots after disk and swap space were measured again."""
         assert resources.disk_kb.keys() == self.resources.disk_kb.keys(), "the filesystems of a layout do not change"
         after = replace(self, resources=replace(self.resources, disk_kb=resources.disk_kb, swap_kb=resources.swap_kb))
         capacities = {HOST: _host_capacity(after.resources)}
@@ -287,7 +289,7 @@ class MachineSlots:
     # -- the invariants --------------------------------------------------------------------------------
 
     def problems(self) -> tuple[str, ...]:
-        """What contradicts the invariants; empty for every machine made by these methods."""
+        """Violations of the invariants; empty for every machine made by these methods."""
         return (*self.ledgers.problems(), *self._unit_problems())
 
     def _unit_problems(self) -> Iterator[str]:
@@ -298,7 +300,7 @@ class MachineSlots:
 
 
 def disk_name(resources: MachineResources, slot: SlotShape) -> str:
-    """The resource under which a slot's disk space is kept: each filesystem has its own account."""
+    """The name of the resource that accounts for a slot's disk space: each filesystem has its own."""
     return DISK if len(resources.disk_kb) == 1 else f"{DISK}@{slot.filesystem}"
 
 

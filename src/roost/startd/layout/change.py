@@ -1,16 +1,16 @@
-"""Another layout for a machine at work: which of its slots stay, which go, and which numbers new ones get.
+"""Changing the layout of a running machine: which slots stay, which leave, and which numbers new ones get.
 
-`relayout` divides what the machine divided at its start by the present configuration. Of the slots that are wanted,
-each that is there already, with the same type and the same resources, keeps its number, whatever the order of types
-gives it now. Where fewer of a kind are wanted than there are, claimed ones stay first, the higher ranked
-ones before the others, then the lower numbers. A slot that is new has the number of its place. If a slot that stays has
-that, or one of another type that is held and leaves room for it, it gets the smallest number that is free.
+`relayout` applies the current configuration to the resources that the machine divided at its start. A wanted slot that
+already exists, with the same type and resources, keeps its number, whatever the order of types would give it now. If
+fewer of a kind are wanted than exist, claimed slots are kept first, those with higher ranked claims before others, then
+those with lower numbers. A new slot has the number of its place. If that number belongs to a slot that stays, or to a
+held slot of another type that leaves room for it, the new slot gets the smallest free number.
 
-A slot that is not wanted as it is goes once its job is gone (`node.relayouts`), and what is new comes when its share is
-free. A layout that cannot be made is refused whole.
+A slot that is not wanted as it is leaves once its job is gone (`node.relayouts`), and a new slot appears when its share
+is free. A layout that cannot be made is refused as a whole.
 
-What it does not do: change what there is to divide. Where the configuration has other cores, memory or custom resources
-than the machine was started with, its slots stay as they are until it is started again.
+It does not change the resources to divide. If the configuration has other cores, memory or custom resources than the
+machine was started with, its slots stay as they are until the machine is restarted.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ class PresentLayout:
     resources: MachineResources
     #: Static and partitionable slots by number.
     slots: Mapping[int, SlotShape]
-    #: Number of a slot that is held, or that parts are cut from, to the highest rank of the claims on it.
+    #: Number of a slot that is held, or has dynamic slots, to the highest rank of the claims on it.
     held: Mapping[int, float]
 
 
 def relayout(present: PresentLayout, config: Config, reading: HostReading) -> Layout | LayoutRefused:
-    """The layout that a machine is to come to, with the numbers of the slots that stay."""
+    """The target layout of a machine, with the numbers of the slots that stay."""
     old = present.resources
-    # What sensors found is as at the start: only the configuration makes another layout.
+    # Sensor readings are those of the start: only the configuration changes the layout.
     reading = replace(reading, cpus=old.detected_cpus, memory_mb=old.detected_memory_mb)
     try:
         fresh, _ = machine_resources(config, reading)
@@ -56,13 +56,13 @@ def relayout(present: PresentLayout, config: Config, reading: HostReading) -> La
 
 
 def _divided(resources: MachineResources) -> object:
-    """What a layout depends on."""
+    """The inputs of a layout."""
     custom = tuple((each.name, each.total, each.ids) for each in resources.custom)
     return resources.cpus, resources.memory_mb, frozenset(resources.disk_kb), custom
 
 
 def _likeness(shape: SlotShape) -> object:
-    """What two slots have in common of which one can be taken for the other: all but the number."""
+    """A key that is equal for interchangeable slots: everything but the number."""
     return (
         (shape.type_id, shape.kind, shape.cpus, shape.memory_mb, shape.disk_share, shape.swap_share),
         (shape.filesystem, tuple(sorted(shape.custom.items())), tuple(sorted(shape.assigned.items())), shape.broken),
@@ -70,7 +70,7 @@ def _likeness(shape: SlotShape) -> object:
 
 
 def _numbered(present: PresentLayout, wanted: tuple[SlotShape, ...]) -> dict[int, SlotShape]:
-    """The wanted slots by the numbers that they are to have."""
+    """The wanted slots by their future numbers."""
     held = present.held
     alike: dict[object, list[int]] = {}
     for number in sorted(present.slots, key=lambda each: (each not in held, -held.get(each, 0.0), each)):
@@ -99,7 +99,7 @@ def _numbered(present: PresentLayout, wanted: tuple[SlotShape, ...]) -> dict[int
         numbered = replace(shape, number=number)
         grown = room.added(numbered)
         if shape.number not in found and isinstance(grown, Denied):
-            # It has to wait for slots that go in any case.
+            # It has to wait for leaving slots in any case.
             numbered = shape
         elif not isinstance(grown, Denied):
             room = grown
@@ -108,7 +108,7 @@ def _numbered(present: PresentLayout, wanted: tuple[SlotShape, ...]) -> dict[int
 
 
 def _beside(present: PresentLayout, found: Mapping[int, SlotShape]) -> MachineSlots:
-    """The machine while claimed slots of the old layout are still there: others find room beside them, or wait."""
+    """The machine while claimed slots of the old layout still exist: other slots fit next to them, or wait."""
     room = MachineSlots.of(Layout(resources=present.resources, slots=()))
     for shape in (*(present.slots[number] for number in sorted(present.held)), *found.values()):
         grown = room.added(shape)

@@ -1,7 +1,8 @@
-"""The layout of slots as a check of the configuration sees it, before a machine is laid out like that.
+"""Checking the layout of slots in a configuration, before any machine is laid out.
 
-A problem that a machine with more cores, memory or disk space would not have counts as a warning: configuration is
-often checked on another machine than it is for. Every other problem keeps a node from starting anywhere.
+A problem that a machine with more cores, memory or disk space would not have counts as a warning: a configuration is
+often checked on another machine than the one it is for. Every other problem would keep a node from starting on any
+machine.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from roost.startd.layout.layout import plan_layout
 from roost.startd.layout.problems import LayoutProblem
 from roost.startd.layout.resources import inventories
 
-#: The machine that is assumed where a check is for no machine in particular.
+#: The machine that is assumed if the check is not for a particular one.
 ASSUMED: Final = HostReading(
     cpus=64, memory_mb=262_144, swap_kb=8 << 20, filesystems={"/": Filesystem(name="/", free_kb=1 << 30)}
 )
@@ -24,9 +25,9 @@ _OF_EVERY_MACHINE: Final = frozenset((CPUS, MEMORY, DISK, SWAP))
 
 
 def check_layout(config: Config, reading: HostReading) -> list[Diagnostic]:
-    """What is wrong with the slots that a configuration describes, on a machine like that.
+    """The problems of the slots that a configuration describes, on a given machine.
 
-    Slots of resources that a command lists are not judged: a check runs no such command.
+    Slots with resources that come from a command are not checked, because a check runs no such command.
     """
     try:
         if inventories(config):

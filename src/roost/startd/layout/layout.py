@@ -1,14 +1,14 @@
 """The layout: which slots a machine has, and what each gets.
 
-`plan_layout` reads the configuration and what sensors found, and gives a `Layout`, or `LayoutRefused` with everything
-that could not be met. Either NUM_SLOTS_TYPE_<N> ask for slots of described types, numbered in the order of types; or
-there are NUM_SLOTS slots of type 0, which share everything evenly, one for each core unless it is set.
+`plan_layout` reads the configuration and the sensor readings, and returns a `Layout`, or `LayoutRefused` with
+everything that could not be met. Either NUM_SLOTS_TYPE_<N> request slots of described types, numbered in the order of
+types; or there are NUM_SLOTS slots of type 0, which share everything evenly. NUM_SLOTS defaults to the number of cores.
 
 A layout that does not fit is refused, so that an owner does not find a machine half used. To have a part of the slots
 instead, set SLOT_CONFIG_FAILURE_MODE: with BestEffort the first slot of a type that does not fit is made from what is
 left and marked broken, and further ones are left out; with AllOrNothing there are no slots at all.
 
-What it does not do: make dynamic slots, or keep account of what is claimed. See `layout_machine`.
+It does not make dynamic slots or keep account of claims. See `layout_machine`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from roost.startd.layout.shares import Given, Wanted, divide
 from roost.startd.layout.types import SlotType, Special, read_slot_type
 from roost.startd.layout.units import Lacking, assigned_units
 
-#: Most static and partitionable slots of one machine.
+#: Maximum number of static and partitionable slots of one machine.
 SLOTS_MAX: Final = 10_000
 
 _EXCEPT: Final = "except"
@@ -41,7 +41,7 @@ class Layout:
 
     resources: MachineResources
     slots: tuple[SlotShape, ...]
-    #: Warnings; and what could not be met, where a part of it was asked for nevertheless.
+    #: Warnings, and errors where a partial layout was requested anyway.
     problems: tuple[LayoutProblem, ...] = ()
 
 
@@ -55,7 +55,7 @@ class _Counted:
 def plan_layout(
     config: Config, reading: HostReading, resources: MachineResources | None = None
 ) -> Layout | LayoutRefused:
-    """Divide a machine as its configuration says; `resources`: what there is to divide, where that is known already."""
+    """Divide a machine as its configuration says; `resources`: what there is to divide, if already known."""
     try:
         return _planned(config, reading, resources)
     except ConfigError as error:
@@ -71,7 +71,7 @@ def _planned(config: Config, reading: HostReading, resources: MachineResources |
     total = sum(each.count for each in counted)
     if total > SLOTS_MAX:
         knob = counted[0].type.knob
-        message = f"{total} slots are more than SLOTS_MAX = {SLOTS_MAX}"
+        message = f"{total} slots exceed SLOTS_MAX = {SLOTS_MAX}"
         problems.append(LayoutProblem(code=LayoutCode.TOO_MANY, message=message, knob=knob, span=span_of(config, knob)))
     if any(not problem.is_warning for problem in problems):
         return LayoutRefused(problems=tuple(problems))
@@ -95,10 +95,10 @@ def _without_properties(counted: list[_Counted], resources: MachineResources) ->
         for name in sorted(bare & set(each.type.conditions)):
             yield LayoutProblem(
                 code=LayoutCode.CONSTRAINT_IGNORED,
-                message=f"nothing is known of the units of {name}, so they are not chosen",
+                message=f"nothing is known about the units of {name}, so none can be selected",
                 knob=each.type.knob,
                 span=each.type.span,
-                remedy=f"the command in MACHINE_RESOURCE_INVENTORY_{name} has to print an ad for each unit",
+                remedy=f"the command in MACHINE_RESOURCE_INVENTORY_{name} must print an ad for each unit",
             )
 
 
@@ -107,12 +107,12 @@ def _lacking(lacking: Lacking) -> LayoutProblem:
     return LayoutProblem(
         code=LayoutCode.EXCEEDED,
         message=(
-            f"slot of type {wanted.type.number} number {wanted.nth} cannot be made: {lacking.found} of {lacking.wanted}"
-            f" units of {lacking.resource} that are left meet {lacking.condition}"
+            f"slot of type {wanted.type.number} number {wanted.nth} cannot be created: only {lacking.found} "
+            f"of {lacking.wanted} units of {lacking.resource} that are left meet {lacking.condition}"
         ),
         knob=wanted.type.knob,
         span=wanted.type.span,
-        remedy="make fewer slots, or a condition that more units meet",
+        remedy="configure fewer slots, or a condition that more units meet",
     )
 
 
@@ -138,7 +138,7 @@ def _type_zero(config: Config) -> Iterator[LayoutProblem]:
         if is_set(config, knob):
             yield LayoutProblem(
                 code=LayoutCode.TYPE_ZERO,
-                message="type 0 is that of slots without a type, and is not described",
+                message="type 0 is the type of slots without a type and cannot be described",
                 knob=knob,
                 span=span_of(config, knob),
                 remedy="use another number, or NUM_SLOTS",
@@ -146,7 +146,7 @@ def _type_zero(config: Config) -> Iterator[LayoutProblem]:
 
 
 def _counted(config: Config, resources: MachineResources, problems: list[LayoutProblem]) -> Iterator[_Counted]:
-    """The types of which there are slots, in order."""
+    """The types that have slots, in order."""
     limit = config.get_int("MAX_SLOT_TYPES", 10)
     custom = [each.name for each in resources.custom]
     any_counted = False
@@ -158,7 +158,7 @@ def _counted(config: Config, resources: MachineResources, problems: list[LayoutP
     for number in config.slot_numbers("NUM_SLOTS_TYPE_<N>"):
         if number >= limit:
             knob = f"NUM_SLOTS_TYPE_{number}"
-            message = f"there is no type {number}: types end before MAX_SLOT_TYPES = {limit}"
+            message = f"there is no type {number}; slot types must be below MAX_SLOT_TYPES = {limit}"
             problems.append(
                 LayoutProblem(code=LayoutCode.NOT_COUNTED, message=message, knob=knob, span=span_of(config, knob))
             )
@@ -202,7 +202,7 @@ def _shapes(
     units: Mapping[int, Mapping[str, tuple[str, ...]]],
     lacking: Mapping[int, str],
 ) -> Iterator[SlotShape]:
-    """`lacking` has a resource of each slot that did not get the units of its type."""
+    """`lacking` has the missing resource of each slot that did not get the units of its type."""
     for each in given:
         number = each.wanted.number
         assigned = units[number]
@@ -233,15 +233,15 @@ def _problem(unmet: Unmet, counted: list[_Counted], resources: MachineResources)
     return LayoutProblem(
         code=LayoutCode.BELOW_ONE if below_one else LayoutCode.EXCEEDED,
         message=(
-            f"{what} number {unmet.nth} of {described.count} cannot be made: {short} {', '.join(unmet.resources)}."
+            f"{what} number {unmet.nth} of {described.count} cannot be created: {short} {', '.join(unmet.resources)}."
             f" Requesting: {unmet.requesting}. Available: {unmet.available}"
         ),
         knob=described.type.knob,
         span=described.type.span,
         remedy=(
-            "give whole cores and megabytes"
+            "use whole numbers of cores and megabytes"
             if unmet.below_one
-            else "make fewer slots or smaller shares; NUM_CPUS and MEMORY advertise more than the machine has"
+            else "configure fewer slots or smaller shares; NUM_CPUS and MEMORY advertise more than the machine has"
         ),
         unmet=unmet,
     )

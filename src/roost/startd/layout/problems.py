@@ -1,4 +1,4 @@
-"""What is wrong with the description of slots: a code, the knob with its place, what was not met, and the remedy."""
+"""Problems in the description of slots: a code, the knob with its place, what was not met, and the remedy."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _E, _W = Severity.ERROR, Severity.WARNING
 # Each row is one line, however long: it is a table.
 # fmt: off
 # ruff: noqa: E501
-#: Code to what it means and what to do; with a warning, the layout is made nevertheless.
+#: Code to its meaning and remedy; after a warning, the layout is made anyway.
 CODES: Final[dict[LayoutCode, CodeDoc]] = {
     LayoutCode.BAD_DESCRIPTION: CodeDoc(_E, "An item of `SLOT_TYPE_k` is not a share, or a share for all resources is a number or above 100 %.", "Write items such as `cpus=2`, `memory=25%`, `gpus=auto`, or one share for all, such as `1/4`."),
     LayoutCode.BAD_VALUE: CodeDoc(_E, "A knob cannot be read.", "Do what the message says."),
@@ -65,12 +65,12 @@ class Unmet:
     #: ``Cpus: 2, Memory: auto, …``
     requesting: str
     available: str
-    #: What was asked for is less than one core or megabyte of each of them: smaller shares would not help.
+    #: Less than one core or megabyte of each of them was requested, so smaller shares would not help.
     below_one: bool = False
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """The lines of the daemon's log that tell it."""
+        """Its lines in the daemon's log."""
         return (
             f"ERROR: Can't allocate {ordinal(self.nth)} slot of type {self.type_id}",
             f"\tRequesting: {self.requesting}",
@@ -80,7 +80,7 @@ class Unmet:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LayoutProblem:
-    """One thing wrong with the description of slots."""
+    """One problem in the description of slots."""
 
     code: LayoutCode
     message: str
@@ -92,7 +92,7 @@ class LayoutProblem:
 
     @property
     def is_warning(self) -> bool:
-        """Whether the layout is made nevertheless."""
+        """Whether the layout is made anyway."""
         return CODES[self.code].severity is Severity.WARNING
 
     def __str__(self) -> str:
@@ -111,7 +111,7 @@ class LayoutRefused:
 
 
 def of_value(error: ConfigError) -> LayoutProblem:
-    """A knob whose value cannot be read; the knob is named but once, and the remedy ends the sentence."""
+    """A knob whose value cannot be read; the knob is named only once, and the remedy ends the sentence."""
     found = error.diagnostic
     knob = found.name or ""
     return LayoutProblem(

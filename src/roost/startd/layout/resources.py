@@ -1,8 +1,8 @@
-"""What a machine has to divide: what sensors found, corrected by the configuration.
+"""The resources that a machine has to divide: sensor readings, corrected by the configuration.
 
-Custom resources come from MACHINE_RESOURCE_<NAME>, a quantity or a list of identifiers, or from what the command of
-MACHINE_RESOURCE_INVENTORY_<NAME> printed. The commands are run elsewhere: `inventories` says which, and a
-`HostReading` brings their output.
+Custom resources come from MACHINE_RESOURCE_<NAME>, a quantity or a list of identifiers, or from the output of the
+command MACHINE_RESOURCE_INVENTORY_<NAME>. The commands run elsewhere: `inventories` lists them, and a `HostReading`
+carries their output.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from roost.model.slots import CustomResource, HostReading, MachineResources
 from roost.startd.layout.problems import LayoutCode, LayoutProblem
 from roost.startd.layout.units import described_units, is_description
 
-#: The command that is built in: where no program of that name is installed, Roost itself answers.
+#: The built-in command: if no program of that name is installed, Roost itself provides the answer.
 GPU_DISCOVERY: Final = "condor_gpu_discovery"
-#: Most units of one custom resource.
+#: Maximum number of units of one custom resource.
 UNITS_MAX: Final = 1_000_000
 
 _SEPARATOR = re.compile(r"[,\s]+")
@@ -36,7 +36,7 @@ _STANDARD: Final = frozenset({"cpus", "memory", "disk", "swap"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inventory:
-    """A command that says what there is of a resource."""
+    """A command that lists the units of a resource."""
 
     name: str
     command: str
@@ -44,7 +44,7 @@ class Inventory:
 
 
 def inventories(config: Config) -> tuple[Inventory, ...]:
-    """The commands whose output belongs into `HostReading.inventories`, under these names."""
+    """The commands whose output belongs in `HostReading.inventories`, under these names."""
     found = []
     for spelled in resource_names(config):
         knob = f"MACHINE_RESOURCE_INVENTORY_{spelled}"
@@ -68,14 +68,16 @@ def inventory_words(inventory: Inventory) -> tuple[str, ...]:
 
 
 def inventory_error(inventory: Inventory, message: str) -> ConfigError:
-    """What is wrong with the command of an inventory."""
+    """The error for the command of an inventory."""
     knob = f"MACHINE_RESOURCE_INVENTORY_{inventory.name}"
-    remedy = "Run the command by hand as the daemon's user; it has to end with status 0, or the machine has no slots."
+    remedy = (
+        "Run the command by hand as the daemon's user. It must exit with status 0; otherwise the machine has no slots."
+    )
     return ConfigError(diagnostic(Code.COMMAND_FAILED, f"{knob}: {message}", inventory.span, name=knob, remedy=remedy))
 
 
 def inventory_problems(config: Config) -> Iterator[Diagnostic]:
-    """Yield what is wrong with commands of inventories before they run."""
+    """Yield the problems of inventory commands before they run."""
     for each in inventories(config):
         try:
             inventory_words(each)
@@ -84,7 +86,7 @@ def inventory_problems(config: Config) -> Iterator[Diagnostic]:
 
 
 def resource_names(config: Config) -> tuple[str, ...]:
-    """The custom resources, as spelled where they are named: in MACHINE_RESOURCE_NAMES if that is set."""
+    """The custom resources as spelled in the configuration: in MACHINE_RESOURCE_NAMES if that is set."""
     listed = config.get_list("MACHINE_RESOURCE_NAMES")
     names = listed if listed else tuple(_described(config))
     return tuple({name.lower(): name for name in reversed(names)}.values())[::-1]
@@ -107,7 +109,7 @@ def span_of(config: Config, knob: str) -> Span:
 
 
 def is_set(config: Config, knob: str) -> bool:
-    """Whether a source gives a knob a value; a default does not count."""
+    """Whether a source sets a knob; a default does not count."""
     found = config.find(knob)
     return found is not None and found.span != DEFAULT_SPAN and config.get(knob) is not None
 
@@ -118,7 +120,7 @@ def published_name(spelled: str) -> str:
 
 
 def machine_resources(config: Config, reading: HostReading) -> tuple[MachineResources, tuple[LayoutProblem, ...]]:
-    """What there is to divide, and what is wrong with its description. Raises `ConfigError`."""
+    """The resources to divide, and the problems in their description. Raises `ConfigError`."""
     problems: list[LayoutProblem] = []
     custom = []
     for spelled in resource_names(config):
@@ -143,7 +145,7 @@ def machine_resources(config: Config, reading: HostReading) -> tuple[MachineReso
 
 
 def refreshed(resources: MachineResources, config: Config, reading: HostReading) -> MachineResources:
-    """The same with what changes while the machine runs: swap and disk space."""
+    """The same with updated swap and disk space, which change at run time."""
     reserved_kb = config.get_int("RESERVED_DISK", 0) * 1024
     disk_kb = {each.name: max(0, each.free_kb - reserved_kb) for each in reading.filesystems.values()}
     if not disk_kb:
@@ -176,7 +178,7 @@ def _custom(config: Config, reading: HostReading, spelled: str) -> CustomResourc
         found = _without_offline(found, config.get_list(f"OFFLINE_MACHINE_RESOURCE_{spelled}"))
         if found.detected <= UNITS_MAX:
             return found
-        found = f"{found.detected} units of {spelled} are more than UNITS_MAX = {UNITS_MAX}"
+        found = f"{found.detected} units of {spelled} exceed UNITS_MAX = {UNITS_MAX}"
     return LayoutProblem(
         code=LayoutCode.BAD_RESOURCE,
         message=found,
@@ -201,7 +203,7 @@ def _of_text(spelled: str, text: str) -> CustomResource | str:
 
 def _of_inventory(spelled: str, output: str | None, configured: bool) -> CustomResource | str:
     if output is None:
-        return f"the command for {spelled} was not run" if configured else f"nothing says how many {spelled} there are"
+        return f"the command for {spelled} was not run" if configured else f"the number of {spelled} is not defined"
     ad = ClassAd()
     for line in output.splitlines():
         name, equals, value = line.partition("=")

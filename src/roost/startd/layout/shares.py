@@ -1,15 +1,15 @@
-"""Computing what each slot gets from shares.
+"""Computing each slot's resources from its shares.
 
-The order is that of the manual: first what all slots ask for explicitly, in the order of their numbers, then what is
-left is divided evenly between those that ask for `auto`.
+The order is that of the manual: first all explicit shares, in the order of slot numbers; then what is left is divided
+evenly between the slots that ask for `auto`.
 
     resource      fraction            auto
     Cpus, Memory  truncated           truncated; less than one is an error
     Disk, Swap    kept as a fraction  the rest of 100 %; nothing left is an error. Disk counts per filesystem
     custom        truncated           handed out evenly, the first slots get the odd units; none left is allowed
 
-A slot that asks for more than is left is *unmet*. `divide` goes on with the others, so that everything that cannot be
-met is found at once; an unmet slot takes what there is of the resources that it lacks, if `trim` says so.
+A slot that asks for more than is left is *unmet*. `divide` continues with the others, so that everything that cannot be
+met is found at once; with `trim`, an unmet slot takes what is left of the resources that it lacks.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from roost.model.slots import MachineResources, SlotKind
 from roost.startd.layout.problems import Unmet
 from roost.startd.layout.types import LIVE, Absolute, Portion, SlotType, Special
 
-#: How far fractions may add up to more than 1, for decimals that were rounded.
+#: By how much fractions may add up to more than 1, to allow for rounded decimals.
 TOLERANCE: Final = Fraction(1, 1_000_000)
-#: Scratch space of a slot that asks for the minimum, KB.
+#: Scratch space of a slot that requests the minimum, KB.
 DISK_MINIMUM_KB: Final = 1024
 _STANDARD: Final = (CPUS, MEMORY, SWAP, DISK)
 
@@ -46,17 +46,17 @@ class Wanted:
 
 @dataclass(slots=True, kw_only=True)
 class Given:
-    """What a slot gets. Cpus, Memory and custom resources in units, Disk and Swap as fractions."""
+    """The resources of a slot. Cpus, Memory and custom resources in units, Disk and Swap as fractions."""
 
     wanted: Wanted
     amounts: dict[str, Amount] = field(default_factory=dict)
-    #: Resources of which it gets less than it asks for.
+    #: Resources of which it gets less than it requests.
     short: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Division:
-    """The outcome: slots in order, and for each type the first one that could not be met."""
+    """The result: slots in order, and for each type the first one that could not be met."""
 
     given: tuple[Given, ...]
     unmet: tuple[Unmet, ...]
@@ -100,7 +100,7 @@ class _Work:
     # -- explicit shares -------------------------------------------------------------------------------
 
     def explicit(self, slot: Wanted) -> None:
-        """Give a slot what it asks for by number, percentage or fraction."""
+        """Give a slot what it requests by number, percentage or fraction."""
         asked = {resource: self._asked(resource, slot) for resource in self.totals}
         short = tuple(
             resource
@@ -144,7 +144,7 @@ class _Work:
         return amount > self.left(resource, slot) + slack
 
     def _too_little(self, resource: str, slot: Wanted, amount: Amount) -> bool:
-        """Whether truncation leaves nothing of a positive share of what no slot can do without."""
+        """Whether truncation leaves nothing of a positive share of a resource that every slot needs."""
         if resource not in (CPUS, MEMORY) or amount >= 1:
             return False
         share = slot.type.share(resource)
@@ -157,7 +157,7 @@ class _Work:
     # -- automatic shares ------------------------------------------------------------------------------
 
     def automatic(self, resource: str) -> None:
-        """Divide what is left of a resource between the slots that ask for no particular share."""
+        """Divide what is left of a resource between the slots without an explicit share."""
         groups: dict[tuple[str, str], list[Given]] = {}
         for given in self.given:
             if given.wanted.type.share(resource) is Special.AUTO:
@@ -187,7 +187,7 @@ class _Work:
     # -- what cannot be met ----------------------------------------------------------------------------
 
     def _keep(self, given: Given) -> bool:
-        """Report an unmet slot; whether it is to be made nevertheless, with what is left."""
+        """Report an unmet slot, and return whether to make it anyway with what is left."""
         slot = given.wanted
         earlier = [each for each in self.unmet if each.type_id == slot.type.number]
         if earlier and earlier[0].nth != slot.nth:
@@ -227,7 +227,7 @@ class _Work:
     # -- rounding --------------------------------------------------------------------------------------
 
     def level(self, resource: str) -> None:
-        """Bring fractions that add up to a little more than 1 down to 1."""
+        """Scale fractions that add up to slightly more than 1 down to 1."""
         for key, taken in self.taken.items():
             if key[0] == resource and taken > 1:
                 for given in self.given:

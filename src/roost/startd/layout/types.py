@@ -1,14 +1,14 @@
-"""Reading SLOT_TYPE_<N>: the text that says what share of each resource a slot of that type has.
+"""Reading SLOT_TYPE_<N>: the text that gives the share of each resource for slots of that type.
 
     value := item { separator item }      newline if there is one in the text, else comma, else blank
     item  := share | name = share [: constraint]
     share := auto | minimum | 25% | 1/4 | 2 | 512M
 
-A share without a name is for all resources that are not named. Names of custom resources are matched first and
-whole, the four others by their first letter. A name that is not a beginning of a full one (``corn = 2``) is read like
-that too, as it always was, with a warning.
+A share without a name applies to all resources that are not named. Names of custom resources are matched first and in
+full, the four others by their first letter. A name that is not a prefix of a full name (``corn = 2``) is also read by
+its first letter, for compatibility, with a warning.
 
-Everything is exact: ``33.3%`` is 333/1000. Whether the shares of all slots fit is the business of `layout_shares`.
+Everything is exact: ``33.3%`` is 333/1000. `layout_shares` decides whether the shares of all slots fit.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from roost.config import Span
 from roost.model.resources import CPUS, DISK, MEMORY, SWAP
 from roost.startd.layout.problems import LayoutCode, LayoutProblem
 
-#: Longest text of a type that is read, in items.
+#: Maximum number of items of a type.
 ITEMS_MAX: Final = 1000
 
 _LETTERS: Final = {"c": CPUS, "r": MEMORY, "m": MEMORY, "d": DISK, "s": SWAP, "v": SWAP}
 _FULL_NAMES: Final = ("cpus", "ram", "memory", "disk", "swap", "virtualmemory")
-#: Resources of which a slot has a fraction of whatever there is at the time.
+#: Resources of which a slot has a fraction of the current amount.
 LIVE: Final = frozenset({DISK, SWAP})
 
 _PERCENT = re.compile(r"(\d{1,9}(?:\.\d{0,9})?|\.\d{1,9})\s*%\Z")
@@ -40,7 +40,7 @@ _POWERS: Final = {"K": 1, "M": 2, "G": 3, "T": 4, "P": 5}
 
 
 class Special(Enum):
-    """Shares that are words."""
+    """Shares given as words."""
 
     AUTO = "auto"
     MINIMUM = "minimum"
@@ -48,7 +48,7 @@ class Special(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Portion:
-    """A fraction of what the machine has."""
+    """A fraction of the machine's amount."""
 
     of: Fraction
 
@@ -68,7 +68,7 @@ class Absolute:
         return f"{float(self.number):g}{self.suffix}"
 
     def in_mb(self) -> Fraction:
-        """As an amount of memory: a bare number counts MB."""
+        """As an amount of memory: a bare number is in MB."""
         return self.number if not self.suffix else self.number * Fraction(1024) ** (_POWERS[self.suffix] - 2)
 
 
@@ -77,7 +77,7 @@ Share: TypeAlias = Special | Portion | Absolute
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SlotType:
-    """A slot type as described."""
+    """A slot type as described in the configuration."""
 
     number: int
     #: Resource, as published, to its share.
@@ -86,7 +86,7 @@ class SlotType:
     others: Share = Special.AUTO
     #: Custom resource, as published, to the condition on its units.
     conditions: Mapping[str, Expr] = field(default_factory=dict)
-    #: The knob that describes it, and where it was set.
+    #: The knob that describes the type, and where it was set.
     knob: str
     span: Span
 
@@ -133,7 +133,7 @@ class _Reader:
 
     def condition(self, resource: str, text: str) -> None:
         if resource not in self.custom.values():
-            self.report(LayoutCode.CONSTRAINT_IGNORED, f'{resource} has no units to choose by "{text}"')
+            self.report(LayoutCode.CONSTRAINT_IGNORED, f'{resource} has no units to select by "{text}"')
             return
         try:
             self.conditions[resource] = parse_expression(text, Syntax.OLD)
@@ -154,11 +154,11 @@ class _Reader:
             )
             return
         if self.others is not None:
-            self.report(LayoutCode.GIVEN_TWICE, f"a share for all resources is given twice; {text} counts")
+            self.report(LayoutCode.GIVEN_TWICE, f"a share for all resources is given twice; {text} takes effect")
         self.others = share
 
     def resource(self, name: str, share: Share) -> str | None:
-        """The resource that a name means; None, after a report, where it means none."""
+        """The resource with a name; None, after a report, if there is none."""
         key = name.lower()
         if key in self.custom:
             return self.custom[key]
@@ -168,21 +168,21 @@ class _Reader:
             known = ", ".join(("cpus", "memory", "disk", "swap", *self.custom.values()))
             self.report(
                 LayoutCode.UNKNOWN_RESOURCE if wanted else LayoutCode.NOT_COUNTED,
-                f"the machine has no resource {name!r}" + ("" if wanted else ", so a share of it is nothing"),
-                f"it has {known}; others are named by MACHINE_RESOURCE_<NAME>",
+                f"the machine has no resource {name!r}" + ("" if wanted else ", so it cannot be shared"),
+                f"it has {known}; define others with MACHINE_RESOURCE_<NAME>",
             )
         elif not any(full.startswith(key) for full in _FULL_NAMES):
-            self.report(LayoutCode.READ_BY_LETTER, f"{name!r} is read as {found}, by its first letter")
+            self.report(LayoutCode.READ_BY_LETTER, f"{name!r} is taken as {found}, because of its first letter")
         return found
 
     def fits_kind(self, resource: str, share: Share, text: str) -> bool:
-        """Whether a resource can have such a share; reports where not."""
+        """Whether a resource can have such a share; reports a problem if not."""
         if not isinstance(share, Absolute):
             return True
         if resource in LIVE:
             self.report(
                 LayoutCode.ABSOLUTE_SHARE,
-                f"{resource}={text.strip()}: how much there is changes, so it cannot be given as a number",
+                f"{resource}={text.strip()}: its amount varies, so it cannot be given as a number",
                 "You must specify a percent or fraction",
             )
             return False
@@ -197,12 +197,12 @@ class _Reader:
 
     def put(self, resource: str, share: Share) -> None:
         if resource in self.shares:
-            self.report(LayoutCode.GIVEN_TWICE, f"{resource} is given twice; the last counts")
+            self.report(LayoutCode.GIVEN_TWICE, f"{resource} is given twice; the last takes effect")
         self.shares[resource] = share
 
 
 def read_share(text: str) -> Share | None:
-    """The share that a text is; None if it is none."""
+    """The share in a text; None if it is not a share."""
     text = text.strip()
     word = text.lower()
     if word in ("auto", "automatic"):
@@ -220,7 +220,7 @@ def read_share(text: str) -> Share | None:
 
 
 def _items(text: str) -> Iterator[str]:
-    # Blanks around = and / belong to the item, also where blanks separate items.
+    # Blanks around = and / belong to the item even if blanks separate items.
     text = re.sub(r"[ \t]*([=/:])[ \t]*", r"\1", text.strip())
     text = re.sub(r"[ \t]+%", "%", text)
     separator = "\n" if "\n" in text else "," if "," in text else None
@@ -232,7 +232,7 @@ def _items(text: str) -> Iterator[str]:
 def read_slot_type(
     number: int, text: str, span: Span, custom: Sequence[str]
 ) -> tuple[SlotType, tuple[LayoutProblem, ...]]:
-    """The type that a text describes, as far as it can be read, and what is wrong with it.
+    """The type in a text, as far as it can be read, and its problems.
 
     `custom` are the published names of custom resources.
     """

@@ -1,10 +1,10 @@
-"""Which units of a custom resource a slot gets, where units have identifiers and properties.
+"""Which units of a custom resource a slot gets, if units have identifiers and properties.
 
-The command of an inventory may print, beside ``Detected<name>``, an ad for each unit under the unit's identifier (with
-``_`` for whatever a name cannot have) and one for all of them under ``Common``. ``SLOT_TYPE_k = gpu=1 : Memory > 8000``
-then gives slots of a type only units of which that is TRUE; a job's ``Require<name>`` does the same for the dynamic
-slot that is cut for it. Slots with a condition choose first, by number, then all others; units are given in the order
-of the list.
+The command of an inventory may print, besides ``Detected<name>``, an ad for each unit under the unit's identifier (with
+``_`` for characters not allowed in names) and one for all units under ``Common``. ``SLOT_TYPE_k = gpu=1 : Memory >
+8000`` then gives slots of a type only units of which that is TRUE; a job's ``Require<name>`` does the same for the
+dynamic slot that is cut for it. Slots with a condition choose first, by number, then all others; units are given in the
+order of the list.
 
 A condition sees the properties of one unit and nothing else, and no clock.
 """
@@ -27,12 +27,12 @@ _UNKNOWN = ClassAd()
 
 
 def unit_name(unit: str) -> str:
-    """The identifier of a unit as part of the name of an attribute."""
+    """The identifier of a unit as part of an attribute name."""
     return _NO_NAME.sub("_", unit)
 
 
 def described_units(printed: ClassAd, ids: Iterable[str]) -> dict[str, ClassAd]:
-    """The properties of units, of what an inventory printed; units that it does not describe are left out."""
+    """The properties of units in an inventory's output; units that it does not describe are left out."""
     common = printed.cells.get(_COMMON)
     shared = common.copy() if isinstance(common, ClassAd) else ClassAd()
     found = {}
@@ -49,7 +49,7 @@ def is_description(name: str, ids: Iterable[str]) -> bool:
 
 
 def meeting(units: Sequence[str], resource: CustomResource, condition: Expr | None) -> tuple[str, ...]:
-    """Those of some units of which a condition is TRUE; all without a condition."""
+    """The units for which a condition is TRUE; all units without a condition."""
     if condition is None:
         return tuple(units)
     world = FixedWorld()
@@ -72,7 +72,7 @@ class Lacking:
 def assigned_units(
     resources: MachineResources, given: Sequence[Given]
 ) -> tuple[dict[int, dict[str, tuple[str, ...]]], tuple[Lacking, ...]]:
-    """The units of every slot by its number, and what is lacking."""
+    """The units of every slot by slot number, and the slots that lack units."""
     assigned: dict[int, dict[str, tuple[str, ...]]] = {each.wanted.number: {} for each in given}
     lacking = []
     for resource in resources.custom:
@@ -99,7 +99,7 @@ def _condition(given: Given, resource: CustomResource) -> Expr | None:
 def unit_attributes(
     resources: Iterable[CustomResource], assigned: Mapping[str, tuple[str, ...]]
 ) -> Iterator[tuple[str, ClassAd | Expr]]:
-    """What a slot's ad tells of its units: an ad for each, and the list of them as Available<name>."""
+    """The attributes of a slot's ad that describe its units: an ad for each, and their list as Available<name>."""
     for resource in resources:
         units = [unit for unit in assigned.get(resource.name, ()) if unit in resource.units]
         if not resource.units:

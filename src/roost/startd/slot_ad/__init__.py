@@ -1,1 +1,1 @@
-"""The ad of a slot: what is sensed, configured, remembered and shown between neighbours."""
+"""The ad of a slot: attributes that are sensed, configured, latched and shared between slots."""

@@ -1,14 +1,14 @@
-"""The ad of a slot, as far as it is sensed and configured.
+"""The sensed and configured part of a slot's ad.
 
-`slot_ad` puts together, in this order, each going before what came earlier under the same name:
+`slot_ad` merges the following in this order; a later attribute replaces an earlier one of the same name:
 
 1. macros that the configuration publishes (`slot_ad_config`),
 2. the machine: its name, platform, addresses, totals,
 3. the slot: its numbers, kind, sizes, units, and whether a request fits into it,
 4. what was sensed in this pass: load, idle times, clock, sequence number.
 
-State, claim and policy are the state machine's: it lays them over this ad. What slots show each other is in
-`slot_ad_neighbours`, latches such as CpuBusyTime in `slot_ad_latches`.
+The state machine lays state, claim and policy over this ad. What slots show each other is in `slot_ad_neighbours`,
+latches such as CpuBusyTime in `slot_ad_latches`.
 """
 
 from __future__ import annotations
@@ -42,18 +42,18 @@ class HostIdentity:
 
     #: Full host name.
     machine: str
-    #: STARTD_NAME; "" if it is not set.
+    #: STARTD_NAME; "" if not set.
     startd_name: str = ""
     address: str
     #: Start of the daemon, epoch s.
     started_at: float
     uid_domain: str = ""
     filesystem_domain: str = ""
-    #: Further attributes: Arch, OpSys, versions, abilities.
+    #: Further attributes: Arch, OpSys, versions, capabilities.
     platform: Mapping[str, Any] = field(default_factory=dict)
 
     def name_of(self, slot: SlotId) -> str:
-        """Name of a slot: ``slot1@host``, or ``slot1@name@host`` for a daemon that has a name."""
+        """Name of a slot: ``slot1@host``, or ``slot1@name@host`` for a named daemon."""
         if "@" in self.startd_name:
             return f"{slot}@{self.startd_name}"
         return f"{slot}@{self.startd_name}@{self.machine}" if self.startd_name else f"{slot}@{self.machine}"
@@ -75,7 +75,7 @@ def host_identity(
 
 
 def platform_of(config: Config, *, architecture: str, system: str) -> dict[str, Any]:
-    """Attributes of a machine that its configuration says, or else the system: `architecture` and `system`."""
+    """Platform attributes of a machine, from its configuration or else from the system: `architecture` and `system`."""
     found: dict[str, Any] = {
         "Arch": config.get("ARCH") or architecture,
         "OpSys": config.get("OPSYS") or system,
@@ -91,7 +91,7 @@ def platform_of(config: Config, *, architecture: str, system: str) -> dict[str, 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SlotSettings:
-    """What the configuration says of one static or partitionable slot, and of those cut from it."""
+    """The configuration of one static or partitionable slot, and of its dynamic slots."""
 
     attributes: tuple[tuple[str, Expr], ...] = ()
     #: Macros that are not published, and why.
@@ -104,7 +104,7 @@ class SlotSettings:
 def slot_settings(
     config: Config, machine: MachineSlots, shapes: Iterable[SlotShape] | None = None
 ) -> dict[int, SlotSettings]:
-    """The settings of every static and partitionable slot, by number; or of these `shapes`. Raises `ConfigError`."""
+    """The settings of every static and partitionable slot, by number; or of `shapes`. Raises `ConfigError`."""
     found = {}
     for slot in machine.fixed.values() if shapes is None else shapes:
         published = configured_attributes(config, number=slot.number, type_id=slot.type_id)
@@ -119,15 +119,15 @@ def slot_settings(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sensed:
-    """What one pass found out. All slots see the same instant."""
+    """The readings of one pass. All slots see the same instant."""
 
     #: Epoch s.
     now: float
-    #: Seconds east of UTC of the machine's zone.
+    #: UTC offset of the machine's time zone, seconds east.
     zone_offset_s: int = 0
     load: MachineLoad
     idleness: Mapping[SlotId, Idleness]
-    #: Updates sent so far.
+    #: Number of updates sent so far.
     updates: int = 0
     #: MonitorSelfAge, MonitorSelfCPUUsage and so on: the daemon's own use.
     monitor: Mapping[str, Any] = field(default_factory=dict)
@@ -141,10 +141,10 @@ def slot_ad(
     settings: SlotSettings,
     sensed: Sensed | None = None,
 ) -> ClassAd:
-    """The ad of a slot. Without `sensed` it says what the slot is, and nothing of the moment.
+    """The ad of a slot. Without `sensed` it has only the lasting attributes, without current readings.
 
-    Such an ad is good until sizes change, that is until a slot is cut or deleted, or disk and swap are measured; until
-    then `with_sensed` gives the ad of each pass at a small part of the cost.
+    Such an ad is valid until sizes change, that is, until a slot is cut or deleted, or disk and swap are measured.
+    Until then, `with_sensed` produces the ad of each pass at a fraction of the cost.
     """
     ad = ClassAd()
     for name, expression in settings.attributes:
@@ -161,7 +161,7 @@ def slot_ad(
 
 
 def with_sensed(ad: ClassAd, slot: SlotId, sensed: Sensed) -> ClassAd:
-    """A copy of a slot's ad that says how things are now."""
+    """A copy of a slot's ad with current readings."""
     current = ad.copy()
     for name, value in _sensed(sensed, slot):
         current.put(name, value)
@@ -169,7 +169,7 @@ def with_sensed(ad: ClassAd, slot: SlotId, sensed: Sensed) -> ClassAd:
 
 
 def sensed_over(ad: ClassAd, slot: SlotId, sensed: Sensed) -> ClassAd:
-    """What is sensed, as an ad of its own that is chained to the slot's ad: whose sizes may then be replaced."""
+    """The current readings as a separate ad that is chained to the slot's ad, whose sizes may then be replaced."""
     current = ClassAd()
     for name, value in _sensed(sensed, slot):
         current.put(name, value)
@@ -247,7 +247,7 @@ def _put_limits(ad: ClassAd, machine: MachineSlots, slot: SlotId, settings: Slot
     if machine.fixed[slot.number].broken is not None:
         ad["WithinResourceLimits"] = _NEVER
     elif machine.kind(slot) is not SlotKind.STATIC:
-        # A static slot is taken whole: whether it is large enough is for the job's requirements to say.
+        # A static slot is taken whole: the job's requirements decide whether it is large enough.
         custom = [each.name for each in machine.resources.custom]
         ad["WithinResourceLimits"] = within_resource_limits(custom, settings.requests)
 

@@ -2,8 +2,8 @@
 
 The list of macros to publish for a slot is the union, in this order, of STARTD_ATTRS, STARTD_EXPRS,
 SLOT_TYPE_<T>_STARTD_ATTRS, SLOT<N>_STARTD_ATTRS and SLOT<N>_STARTD_EXPRS. The value of a macro is the first that is set
-of SLOT<N>_name, SLOT_TYPE_<T>_name and name; it is an expression, so a text needs quotes. A macro that is not set, or
-is not an expression, is left out with a problem that says so. A dynamic slot has what its parent has.
+of SLOT<N>_name, SLOT_TYPE_<T>_name and name; it is an expression, so a string needs quotes. A macro that is not set, or
+is not an expression, is left out and reported as a problem. A dynamic slot has the attributes of its parent.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from roost.startd.layout.resources import span_of
 
 _SEPARATOR = re.compile(r"[,\s]+")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
-#: What an expression that cannot be read is in an ad.
+#: The value in an ad of an expression that cannot be read.
 _UNREADABLE: Final = parse_expression("error")
-#: Knobs that are read where another one is not set.
+#: Knobs that are read if another one is not set.
 _INSTEAD: Final = {"CpuBusy": "CPU_BUSY", "SLOT_WEIGHT": "SlotWeight"}
 
 
@@ -33,17 +33,17 @@ class AttributeFault(StrEnum):
     """Why a macro is not published."""
 
     UNSET = "it is not set"
-    NO_EXPRESSION = "its value is not an expression; a text needs quotes"
+    NO_EXPRESSION = "its value is not an expression; a string needs quotes"
     NO_NAME = "it is not a valid attribute name"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttributeProblem:
-    """A macro that was to be published and is not."""
+    """A macro that was listed for publication but is not published."""
 
     name: str
     fault: AttributeFault
-    #: Where its value is set; where it is listed, if there is no value.
+    #: Where its value is set, or where it is listed if it has no value.
     span: Span
     detail: str = ""
 
@@ -53,7 +53,7 @@ class AttributeProblem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfiguredAttributes:
-    """Published macros of one slot, in order, and those that could not be."""
+    """Published macros of one slot, in order, and those that could not be published."""
 
     attributes: tuple[tuple[str, Expr], ...]
     problems: tuple[AttributeProblem, ...]

@@ -1,8 +1,8 @@
-"""Latches: for how long an expression has had its value.
+"""Latches: how long an expression has had its value.
 
-CpuBusy is the one that policies use: CpuIsBusy is its truth when last looked at, CpuBusyTime the seconds for which it
-has been TRUE, 0 while it is not. For each other name in STARTD_LATCH_EXPRS, ``<name>Time`` is the instant at which the
-value last changed, and ``<name>Value`` that value, unless the attribute is a constant anyway.
+CpuBusy is the one that policies use: CpuIsBusy is its truth value at the last evaluation, CpuBusyTime the seconds for
+which it has been TRUE, 0 while it is not. For each other name in STARTD_LATCH_EXPRS, ``<name>Time`` is the instant at
+which the value last changed, and ``<name>Value`` that value, unless the attribute is a constant.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from roost.classad.values import fold
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Latch:
-    """An expression's value and how old it is."""
+    """An expression's value and when it last changed."""
 
     #: None while it is not a number.
     value: bool | int | float | None
@@ -63,7 +63,7 @@ class Latches:
         return Latches(busy_since=busy_since, others=others), found
 
     def with_busy(self, busy: bool, now: float) -> Latches:
-        """The latches after a pass that found CpuBusy so, where there are no others."""
+        """The latches after a pass with that value of CpuBusy, if there are no other latches."""
         busy_since = self._busy_since(busy, now)
         if busy_since == self.busy_since and not self.others:
             return self
@@ -80,7 +80,7 @@ class Latches:
 
 
 def is_busy(ad: ClassAd, world: World) -> bool:
-    """Whether CpuBusy is TRUE in an ad that has it."""
+    """Whether CpuBusy is TRUE in an ad that has the attribute."""
     return bool(_number(ad.eval("CpuBusy", None, world)))
 
 

@@ -1,9 +1,9 @@
-"""What slots of one machine show each other.
+"""What the slots of one machine show each other.
 
 For every slot and every name in STARTD_SLOT_ATTRS each slot's ad has ``slot<N>_name``: the *value* that the attribute
-has in that slot. (HTCondor 8 copied the expression, which then saw the attributes of the slot that reads it; for State,
-Activity and other constants it is the same.) In a pass slots are looked at by number, and their neighbours' attributes
-are taken anew before each, so that slot 2 sees what slot 1 has just become.
+has in that slot. (HTCondor 8 copied the expression, which was then evaluated with the attributes of the reading slot;
+for State, Activity and other constants the result is the same.) A pass evaluates slots by number, and takes their
+neighbours' attributes again before each, so that slot 2 sees the new state of slot 1.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""What daemons can be asked: a struct for each request, with its reply, in one module a daemon."""
+"""The requests to daemons: a struct for each request, with its reply, in one module per daemon."""

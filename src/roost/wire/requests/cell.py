@@ -1,4 +1,4 @@
-"""What a queue can be asked about the Grid Engine cell of its pool: its text, changes of it, and who made them."""
+"""Requests to a queue about the Grid Engine cell of its pool: its text, its changes, and their authors."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ OVER_LIMIT: Final = "cell-job-limit"
 class CellFile(Struct):
     """The text of one object, as `roost cell export` writes it."""
 
-    #: As in the directory of a cell, such as ``cqueues/all.q``.
+    #: The path in the directory of a cell, such as ``cqueues/all.q``.
     name: str
     text: str
-    #: Number of the change after which the cell is so; the same in all rows.
+    #: Number of the last change of the cell; the same in all rows.
     revision: int
 
 
@@ -47,7 +47,7 @@ class CellChange(Struct):
 
 
 class CellChanged(Struct):
-    """What a change of the cell did."""
+    """The result of a change of the cell."""
 
     #: The number of the change; that of the last one if nothing changed.
     revision: int
@@ -55,13 +55,13 @@ class CellChanged(Struct):
 
 
 class ChangeCell(Request[CellChanged]):
-    """Change the cell: texts of objects, new or changed, and objects that go. All of it happens, or nothing."""
+    """Change the cell: new or changed texts of objects, and deleted objects. All changes are made, or none."""
 
-    #: The change that the asker has seen last; where there was another since, nothing happens. 0 means no cell.
+    #: The last change that the requester has seen; if there was another since, nothing changes. 0 means no cell.
     revision: Count
     put: dict[str, str]
     drop: tuple[str, ...] = ()
-    #: The last job number of the system that the cell comes from: new jobs get higher ones. 0 for none.
+    #: The last job number of the system from which the cell was imported: new jobs get higher ones. 0 for none.
     last_job: Count = 0
 
 
@@ -69,38 +69,38 @@ class EditLine(Struct):
     """A line that `qconf` prints."""
 
     text: str
-    #: On standard output, not on standard error.
+    #: Whether it goes to standard output rather than standard error.
     out: bool = False
 
 
 class EditedCell(Struct):
-    """What became of an edit. Parts of it may have been refused while others happened."""
+    """The result of an edit. Parts of it may have been refused while others were made."""
 
     #: The number of the change; that of the last one if nothing changed.
     revision: int
     lines: tuple[EditLine, ...] = ()
     #: Exit status of `qconf`.
     status: int = 0
-    #: What the cell has since then and pools do not carry out.
+    #: Settings of the changed cell that pools do not implement.
     warnings: tuple[str, ...] = ()
-    #: Names of hosts that nothing is known of; then nothing happened, and the asker may say which of them it knows.
+    #: Unknown host names; then nothing was changed, and the requester may say which of them it knows.
     unknown_hosts: tuple[str, ...] = ()
 
 
 class EditCell(Request[EditedCell]):
-    """Change the cell as an option of `qconf` does; managers of the cell may, and operators some of it."""
+    """Change the cell as an option of `qconf` does; allowed for managers of the cell, and in part for operators."""
 
-    #: Without its dash, and with a file where there is a form with a file: `Mq` for `-mq` too.
+    #: Without its dash, in the form with a file if there is one: `Mq` for `-mq` too.
     option: str
     words: tuple[str, ...] = ()
-    #: The text of the file, and how messages name it.
+    #: The text of the file, and its name in messages.
     text: str = ""
     file: str = ""
-    #: The text comes from an editor.
+    #: Whether the text comes from an editor.
     edited: bool = False
     #: Where it was typed, for messages.
     host: str = ""
-    #: Hosts that the asker knows; None before it was asked for them.
+    #: Hosts that the requester knows; None before it was asked for them.
     hosts: tuple[str, ...] | None = None
 
 
@@ -110,41 +110,41 @@ class CellEntry(Struct):
     revision: int
     #: Epoch s.
     at: float
-    #: Whose it was.
+    #: Its author.
     actor: str
     changes: tuple[CellChange, ...]
 
 
 class CellLog(Request[list[CellEntry]]):
-    """The last changes of the cell, the last first."""
+    """The latest changes of the cell, newest first."""
 
     limit: Annotated[int, Between(1, 1000)] = 20
 
 
 class HeldTask(Struct):
-    """What a job of a queue has of the cell, or was just given."""
+    """What a job of a queue uses of the cell, or was just granted."""
 
     slot: str
     node: str
     claim_id: str
-    #: Its machine was asked for the slot, and has not answered.
+    #: The slot was requested from its machine, which has not answered.
     asked: bool
     task: AdData
 
 
 class CellTasks(Request[list[HeldTask]]):
-    """What the jobs of a queue have of the cell: a central manager that starts asks before it gives anything away."""
+    """What the jobs of a queue use of the cell: a starting central manager asks before it assigns anything."""
 
 
 class InstanceState(Struct):
     """A state that a queue instance was given."""
 
     name: str
-    #: d and s; "" where the last was taken away
+    #: d and s; "" if the last was removed
     letters: str
     #: Epoch s.
     at: float
-    #: The user who gave it last.
+    #: The user who changed it last.
     actor: str
 
 
@@ -153,37 +153,37 @@ class InstanceStates(Request[list[InstanceState]]):
 
 
 class UsageRow(Struct):
-    """What a user has used of the cell, in a project and a department ("" for none)."""
+    """A user's usage of the cell, in a project and a department ("" for none)."""
 
     user: str
     project: str
     department: str
-    #: When the recent sums were these, epoch s.
+    #: The time for which the recent sums are given, epoch s.
     at: float
-    #: ``cpu`` (s), ``mem`` (GiB s) and ``io`` (GiB): sums that decay, and those that don't.
+    #: ``cpu`` (s), ``mem`` (GiB s) and ``io`` (GiB): sums that decay, and those that do not.
     recent: dict[str, float]
     total: dict[str, float]
-    #: One figure for the recent sums, by `usage_weight_list`.
+    #: The recent sums as one number, weighted by `usage_weight_list`.
     usage: float
 
 
 class Usage(Request[list[UsageRow]]):
-    """What users have used of the cell until now."""
+    """The users' usage of the cell until now."""
 
 
 class UsageForgotten(Struct):
-    """What a queue has forgotten."""
+    """The usage that a queue has cleared."""
 
-    #: Accounts that there were.
+    #: Number of accounts that existed.
     accounts: int
 
 
 class ClearUsage(Request[UsageForgotten]):
-    """Forget what users have used; managers of the cell may."""
+    """Clear the users' usage; allowed for managers of the cell."""
 
 
 class _Accounted(Request[_R_co]):
-    """A request about ended runs: all of those for which all fields hold; None and "" mean any."""
+    """A request about finished runs: those for which all fields hold; None and "" mean any."""
 
     host: str | None = None
     #: Queue instances, with wildcards; empty for any.
@@ -195,21 +195,21 @@ class _Accounted(Request[_R_co]):
     environment: str | None = None
     slots: Count | None = None
     account: str | None = None
-    #: First and last instant at which they started, epoch s.
+    #: Earliest and latest start, epoch s.
     since: int | None = None
     until: int | None = None
-    #: The instants are those of the end.
+    #: Use the end instead of the start.
     by_end: bool = False
 
 
-#: What runs are summed by.
+#: The fields by which runs are summed.
 AccountingKey: TypeAlias = Literal[
     "host", "queue", "group", "owner", "project", "department", "environment", "slots", "account"
 ]
 
 
 class AccountingSum(Struct):
-    """Figures of all runs that are alike in some fields; those that were not asked for are "" and 0."""
+    """Figures of all runs with the same values in some fields; fields that were not requested are "" and 0."""
 
     runs: int
     #: wallclock, utime, stime, cpu, iow (s), mem (GiB s) and io (GiB)
@@ -226,16 +226,16 @@ class AccountingSum(Struct):
 
 
 class AccountingSums(_Accounted[list[AccountingSum]]):
-    """What ended runs have used."""
+    """The usage of finished runs."""
 
-    #: A row for each of the values that they have of these; empty for one row of all.
+    #: One row for each combination of values of these fields; empty for one row in total.
     by: tuple[AccountingKey, ...] = ()
 
 
 class AccountingLines(_Accounted[list[str]]):
-    """Ended runs, as lines of the accounting file, the first first."""
+    """Finished runs, as lines of the accounting file, oldest first."""
 
-    #: Of this job; `tasks` of it, empty for all.
+    #: Only this job; only these `tasks` of it, empty for all.
     job: Count | None = None
     tasks: tuple[Count, ...] = ()
     #: A name of jobs, with wildcards; "" for any.
@@ -245,7 +245,7 @@ class AccountingLines(_Accounted[list[str]]):
 class AccountingForm(Struct):
     """How `qacct` prints figures."""
 
-    #: With units behind them.
+    #: With units.
     suffixes: bool
 
 
@@ -253,24 +253,27 @@ class AskAccountingForm(Request[AccountingForm]):
     """How `qacct` prints figures in this pool."""
 
 
-#: "already": it was in that state before; "denied": the asker may not do that; "unknown": there is no such instance.
+#: "already": it was in that state before; "denied": the requester is not permitted; "unknown": there is no such
+#: instance.
 Outcome: TypeAlias = Literal["changed", "already", "denied", "unknown"]
 
 
 class ChangedInstance(Struct):
-    """What became of a queue instance."""
+    """The result for one queue instance."""
 
-    #: As it was given where that means no instance.
+    #: The name as given if it matches no instance.
     name: str
     outcome: Outcome
 
 
-#: What instances are asked to become; "clear" takes away the error state, so that the instance takes jobs again.
+#: The new state of instances; "clear" clears the error state, so that the instance accepts jobs again.
 InstanceChange: TypeAlias = Literal["disable", "enable", "suspend", "resume", "clear"]
 
 
 class ChangeInstances(Request[list[ChangedInstance]]):
-    """Change the states of queue instances; operators and managers of the cell may, and owners of the instances."""
+    """Change the states of queue instances; allowed for operators and managers of the cell, and owners of the
+    instances.
+    """
 
     action: InstanceChange
     #: Queues, instances and queue domains, with wildcards.
@@ -278,43 +281,51 @@ class ChangeInstances(Request[list[ChangedInstance]]):
 
 
 class Reservations(Request[list[AdvanceReservation]]):
-    """The advance reservations that the queue keeps."""
+    """The advance reservations that the queue stores."""
 
 
 class KeptReservation(Struct):
-    """The number that a reservation has got."""
+    """The number assigned to a reservation."""
 
     number: int
 
 
 class KeepReservation(Request[KeptReservation]):
-    """Keep an advance reservation that the central manager has found resources for."""
+    """Store an advance reservation for which the central manager has found resources."""
 
     reservation: AdvanceReservation
-    #: The revision of the cell that they were found by.
+    #: The revision of the cell for which they were found.
     revision: Count
 
 
+class ReportLoads(Request[None]):
+    """Write the load reports of hosts to the reporting file of the cell."""
+
+    #: Host to its values, in the form of the file.
+    loads: dict[str, str]
+
+
 class DeletedReservation(Struct):
-    """What became of a reservation that was to be deleted."""
+    """The result of deleting a reservation."""
 
     number: int
-    #: "registered": it goes when its jobs have left; "denied": the asker may not do that; "unknown": there is none.
+    #: "registered": it is deleted when its jobs have left; "denied": the requester is not permitted; "unknown": there
+    #: is none.
     outcome: Literal["deleted", "registered", "denied", "unknown"]
 
 
 class DeleteReservations(Request[list[DeletedReservation]]):
-    """Delete advance reservations with their jobs; their owners may, and managers and operators of the cell."""
+    """Delete advance reservations with their jobs; allowed for their owners, and managers and operators of the cell."""
 
     numbers: tuple[Count, ...] = ()
-    #: All reservations of these users, beside the numbers; ``*`` for all users.
+    #: All reservations of these users, besides the numbers; ``*`` for all users.
     users: tuple[str, ...] = ()
-    #: They go at once, whatever their jobs do.
+    #: Delete them at once, whatever their jobs do.
     force: bool = False
 
 
 class ReservationEvent(Struct):
-    """Something that happened to an advance reservation, as the reporting file tells of it."""
+    """An event of an advance reservation, as in the reporting file."""
 
     #: Epoch s.
     at: float
@@ -327,9 +338,9 @@ class ReservationEvent(Struct):
 
 
 class ReservationLog(Request[list[ReservationEvent]]):
-    """What happened to advance reservations, the first first."""
+    """Events of advance reservations, oldest first."""
 
-    #: Of this one; None for all.
+    #: Only this one; None for all.
     number: Count | None = None
     limit: Annotated[int, Between(1, 10_000)] = 1000
 
@@ -338,7 +349,7 @@ CELL: Final = table(
     Daemon.QUEUE,
     Verb(
         "cell-tasks", CellTasks, Asker.ADMINISTRATOR_OR_CENTRAL,
-        "what the jobs of the queue have of the Grid Engine cell", question=True,
+        "what the jobs of the queue use of the Grid Engine cell", question=True,
     ),
     question("cell", ReadCell, "the Grid Engine cell of the pool"),
     Verb("cell-change", ChangeCell, Asker.ADMINISTRATOR, "change the Grid Engine cell of the pool"),
@@ -349,13 +360,17 @@ CELL: Final = table(
     question("cell-reservation-log", ReservationLog, "what happened to advance reservations"),
     Verb(
         "cell-reservation-keep", KeepReservation, Asker.ADMINISTRATOR_OR_CENTRAL,
-        "keep an advance reservation that the central manager grants",
+        "save an advance reservation that the central manager grants",
+    ),
+    Verb(
+        "cell-report-loads", ReportLoads, Asker.ADMINISTRATOR_OR_CENTRAL,
+        "note in the reporting file what hosts report",
     ),
     Verb("cell-reservation-delete", DeleteReservations, Asker.USER, "delete advance reservations"),
-    question("cell-usage", Usage, "what users have used of the Grid Engine cell"),
-    Verb("cell-clear-usage", ClearUsage, Asker.USER, "forget what users have used of the cell"),
-    question("cell-accounting", AccountingSums, "what ended runs in the Grid Engine cell have used"),
+    question("cell-usage", Usage, "the users' usage of the Grid Engine cell"),
+    Verb("cell-clear-usage", ClearUsage, Asker.USER, "clear the users' usage of the cell"),
+    question("cell-accounting", AccountingSums, "usage of finished runs in the Grid Engine cell"),
     question("cell-accounting-form", AskAccountingForm, "how accounting is printed"),
-    question("cell-accounting-lines", AccountingLines, "ended runs in the Grid Engine cell"),
+    question("cell-accounting-lines", AccountingLines, "finished runs in the Grid Engine cell"),
     question("cell-log", CellLog, "who changed the Grid Engine cell, when and how"),
 )  # fmt: skip

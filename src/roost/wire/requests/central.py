@@ -1,4 +1,4 @@
-"""What the central manager can be asked: ads, the last matchmaking cycle, the audit trail, users' accounts."""
+"""Requests to the central manager: ads, the last matchmaking cycle, the audit trail, users' accounts."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _effects() -> tuple[object, ...]:
     return tuple(Effect)
 
 
-#: Most records of one page of the audit trail.
+#: Maximum number of records in one page of the audit trail.
 AUDIT_PAGE_ROWS: Final = 1_000
 
 
@@ -43,33 +43,33 @@ class Ads(Request[list[AdData]]):
 
     #: MyType; "" for all.
     kind: str = ""
-    #: An expression that is true of the ads; None for all.
+    #: An expression that must be true for the ads; None for all.
     constraint: str | None = None
-    #: Only the ads of these names; empty for all.
+    #: Only the ads with these names; empty for all.
     names: tuple[str, ...] = ()
     #: Only these attributes; empty for all.
     projection: tuple[str, ...] = ()
-    #: Of the projection the values, not the expressions.
+    #: Return values rather than expressions for the projection.
     values: bool = False
-    #: Of these attributes the value if it is a string, else the expression.
+    #: Return the value of these attributes if it is a string, otherwise the expression.
     texts: tuple[str, ...] = ()
-    #: At most so many; 0 for all.
+    #: Maximum number of ads; 0 for all.
     limit: Count = 0
 
     def _problem(self) -> str:
         alone = [name for name in ("values", "texts") if getattr(self, name) and not self.projection]
-        return f"{alone[0]} says how a projection is shown, and there is none" if alone else ""
+        return f"{alone[0]} affects how a projection is shown, but none is given" if alone else ""
 
 
 class Advertised(Struct):
-    """How many ads were published, and how many withdrawn."""
+    """Numbers of ads published and withdrawn."""
 
     taken: int
     gone: int
 
 
 class Advertise(Request[Advertised]):
-    """Publish ads, which have MyType and Name, or withdraw some."""
+    """Publish ads, which must have MyType and Name, or withdraw some."""
 
     ads: tuple[AdData, ...] = ()
     #: Names of the ads to withdraw, and their MyType; "" for any.
@@ -77,39 +77,39 @@ class Advertise(Request[Advertised]):
     kind: str = ""
 
     def _problem(self) -> str:
-        return "kind is the type of ads to withdraw, and there are none" if self.kind and not self.gone else ""
+        return "kind is the type of the ads to withdraw, but none are given" if self.kind and not self.gone else ""
 
 
 class AuditPage(Struct):
     """Records of the audit trail."""
 
     records: list[AuditRecord]
-    #: Number of the last, for `AuditTrail.after`.
+    #: Number of the last record, for `AuditTrail.after`.
     last: int
-    #: There are more after it.
+    #: Whether more records follow.
     more: bool
 
 
 class AuditTrail(Request[AuditPage]):
-    """Decisions on record; what is empty does not matter."""
+    """Audit records; empty fields match any."""
 
     #: Epoch s.
     since: float | None = None
     until: float | None = None
     kinds: tuple[Annotated[str, OneOf(_kinds)], ...] = ()
     effects: tuple[Annotated[str, OneOf(_effects)], ...] = ()
-    #: The user who ordered it, who owned the job, or who was put at a disadvantage.
+    #: The user who ordered it, who owned the job, or who was disadvantaged.
     user: str = ""
     #: A machine, or a slot of it.
     machine: str = ""
     job: Annotated[str, Matching(rf"|{JOBS_PATTERN}", "a job (12.0) or a cluster (12)")] = ""
     #: The id of the request that led to it, or that submitted its job.
     request: str = ""
-    #: The expression that decided.
+    #: The deciding expression.
     knob: str = ""
-    #: The first characters of the digest of the configuration.
+    #: A prefix of the digest of the configuration.
     configuration: str = ""
-    #: Records after this number only, in their order; None for the newest first.
+    #: Only records after this number, in order; None for newest first.
     after: Count | None = None
     limit: Annotated[int, Between(1, AUDIT_PAGE_ROWS)] = AUDIT_PAGE_ROWS
 
@@ -125,12 +125,12 @@ class Rejected(Struct):
 class LastCycle(Struct):
     """The last matchmaking cycle."""
 
-    #: Cycles since the central manager started; 0 for none yet.
+    #: Number of cycles since the central manager started; 0 for none yet.
     cycles: int
-    #: How long the last one took.
+    #: Duration of the last cycle.
     seconds: float
     figures: CycleFigures
-    #: Queue and autocluster, with a space between, to why it got nothing.
+    #: Queue and autocluster, separated by a space, to the reason why it got nothing.
     rejections: dict[str, Rejected]
 
 
@@ -139,26 +139,26 @@ class Cycle(Request[LastCycle]):
 
 
 class ExplainJob(Request[JobInCycle | JobInCell | None]):
-    """What the last cycle made of a job's autocluster; None if the cycle was not asked for it."""
+    """The last cycle's result for a job's autocluster; None if the cycle had no request for it."""
 
-    #: As the queue's `Autocluster` says.
+    #: As in the queue's `Autocluster`.
     schedd: str
     submitter: str
     autocluster: int
 
 
 class ExplainSlot(Request[SlotInCycle | None]):
-    """What the last cycle made of a slot; None if it did not see it."""
+    """The last cycle's result for a slot; None if the cycle did not see it."""
 
     slot: str
 
 
 class HostOffer(Struct):
-    """What a host or a queue instance of the cell has of a resource now."""
+    """What a host or a queue instance of the cell currently has of a resource."""
 
     name: str
-    #: Where it comes from, as `qhost -F` shows it: q, h or g for the instance, the host or the
-    #: whole cell; l, f or c for a load value, a configured value or what is left of a consumable.
+    #: The source, as shown by `qhost -F`: q, h or g for the instance, the host or the whole cell; l, f or c for a load
+    #: value, a configured value or the rest of a consumable.
     source: str
     #: "infinity" for an infinite number.
     value: float | str
@@ -169,8 +169,8 @@ class HostOffer(Struct):
         return float("inf") if self.value == "infinity" else self.value
 
 
-class QueueInstance(Struct):
-    """A queue instance of the pool's Grid Engine cell, as `qstat -f` lists it."""
+class InstanceStatus(Struct):
+    """A queue instance of the pool's Grid Engine cell, as listed by `qstat -f`."""
 
     name: str
     #: B for batch, I for interactive, C for checkpointing, P for parallel jobs.
@@ -182,18 +182,18 @@ class QueueInstance(Struct):
     architecture: str
     #: Letters.
     states: str
-    #: Why it takes no jobs, a sentence each.
+    #: Why it accepts no jobs, one sentence each.
     reasons: tuple[str, ...] = ()
-    #: Slots that advance reservations have now.
+    #: Slots in use by advance reservations.
     reserved: int = 0
     #: ``np_load_avg``; None if its host does not report it.
     load_per_processor: float | None = None
-    #: With `details`: what it has, and what has led to its states a, A, c and E: the letter, a blank and the words.
+    #: With `details`: its resources, and the causes of its states a, A, c and E: the letter, a space and the text.
     offers: tuple[HostOffer, ...] = ()
     explained: tuple[str, ...] = ()
 
 
-class QueueInstances(Request[list[QueueInstance]]):
+class QueueInstances(Request[list[InstanceStatus]]):
     """The queue instances of the pool's Grid Engine cell; no rows if the pool has none."""
 
     details: bool = False
@@ -203,7 +203,7 @@ class CellHost(Struct):
     """An execution host of the cell, or ``global``."""
 
     name: str
-    #: Load values as its machine reports them, by complex; empty for one that does not.
+    #: Load values reported by its machine, by complex; empty if it reports none.
     reported: dict[str, str]
     offers: tuple[HostOffer, ...]
 
@@ -213,38 +213,40 @@ class CellHosts(Request[list[CellHost]]):
 
 
 class CellPriority(Struct):
-    """The priority of a job in the last scheduling run, and what it is made of, as `qstat -pri` and `-urg` show it."""
+    """The priority of a job in the last scheduling run, and its components, as shown by `qstat -pri` and `-urg`."""
 
     schedd: str
     cluster: int
     #: By the names of `roost.model.cell_priority.Priority`: priority; posix, urgency_share and ticket_share (0 to 1);
     #: resources, waiting and deadline, the sums of the urgency; override, functional and share, the tickets.
     figures: dict[str, float]
-    #: Whether what waits of it is left out of the run: its user has as many jobs as `maxujobs` allows.
+    #: Whether its waiting tasks are left out of the run: its user has as many jobs as `maxujobs` allows.
     user_limit: bool = False
 
 
 class CellPriorities(Request[list[CellPriority]]):
-    """The priorities of the jobs that the last scheduling run of the pool's Grid Engine cell has seen."""
+    """The priorities of the jobs in the last scheduling run of the pool's Grid Engine cell."""
 
 
 class Reserved(Struct):
-    """What became of a request for an advance reservation."""
+    """The result of a request for an advance reservation."""
 
     #: 0 if none was made.
     number: int
     #: Slots that it has, or would have.
     slots: int = 0
-    #: Why there is not enough, a sentence each.
+    #: Why the resources are insufficient, one sentence each.
     reasons: tuple[str, ...] = ()
 
 
 class Reserve(Request[Reserved]):
-    """Make an advance reservation in the pool's Grid Engine cell; users of the list arusers may, and managers."""
+    """Make an advance reservation in the pool's Grid Engine cell; allowed for users of the list arusers, and
+    managers.
+    """
 
-    #: What is asked for; the number, the owner, the time of submission and the grants are left out of account.
+    #: The request; the number, the owner, the time of submission and the grants are ignored.
     reservation: AdvanceReservation
-    #: Only find out whether there is enough.
+    #: Only check whether the resources are sufficient.
     verify: bool = False
 
     def _problem(self) -> str:
@@ -253,12 +255,12 @@ class Reserve(Request[Reserved]):
 
 
 class ReservationState(Struct):
-    """An advance reservation as it is now."""
+    """The current state of an advance reservation."""
 
     reservation: AdvanceReservation
     #: Its letter.
     state: str
-    #: What is wrong with its queue instances, a sentence each.
+    #: Problems of its queue instances, one sentence each.
     messages: tuple[str, ...] = ()
 
 
@@ -267,7 +269,9 @@ class CellReservations(Request[list[ReservationState]]):
 
 
 class UnderWay(StillToAnswer):
-    """Whether this process of the central manager has a request, and has not answered it: another one never will."""
+    """Whether this process of the central manager has received a request, and has not answered it: no other process
+    will.
+    """
 
 
 class Users(Request[list[AdData]]):
@@ -275,7 +279,7 @@ class Users(Request[list[AdData]]):
 
 
 class UserChanged(Struct):
-    """An account has been changed."""
+    """An account after its change."""
 
     user: str
     action: str
@@ -296,10 +300,10 @@ class ChangeUser(Request[UserChanged]):
     user: str
     #: The factor, None for the configuration's; or the real priority.
     value: float | None = None
-    #: Weights of slots; None for no bound.
+    #: Limits on the weight of slots; None for no limit.
     floor: float | None = None
     ceiling: float | None = None
-    #: Weight times s, and epoch s; None leaves a figure as it is.
+    #: Weight times s, and epoch s; None leaves a value unchanged.
     used_s: float | None = None
     began: float | None = None
     last: float | None = None
@@ -314,7 +318,7 @@ class ChangeUser(Request[UserChanged]):
 CENTRAL: Final = table(
     Daemon.CENTRAL,
     question("ads", Ads, "ads of the pool"),
-    Verb("advertise", Advertise, Asker.USER, "publish ads that are not a daemon's, and withdraw them"),
+    Verb("advertise", Advertise, Asker.USER, "publish and withdraw ads that no daemon owns"),
     question("audit", AuditTrail, "the audit trail"),
     question("cell-hosts", CellHosts, "the execution hosts of the pool's Grid Engine cell"),
     question("cell-priorities", CellPriorities, "the priorities of jobs in the pool's Grid Engine cell"),

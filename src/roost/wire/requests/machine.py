@@ -1,4 +1,4 @@
-"""What an execute machine can be asked: its ads, its policy, its story, drains and evictions."""
+"""Requests to an execute machine: its ads, its policy, its story, drains and evictions."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ def _completions() -> tuple[object, ...]:
 
 
 class Ads(Request[list[AdData]]):
-    """Ads of the machine's slots, as they are now."""
+    """Current ads of the machine's slots."""
 
 
 class Draining(Struct):
-    """A drain has begun."""
+    """A drain that has begun."""
 
     request_id: str
 
@@ -50,11 +50,11 @@ class Drain(Request[Draining]):
 
     #: 0: retirement and vacate time are honoured; 10: vacate time only; 20: neither.
     schedule: Annotated[int, OneOf(_schedules)] = 0
-    #: What becomes of the empty machine: 0 nothing, 1 resume, 2 exit, 3 restart, 4 reconfigure.
+    #: What the empty machine does: 0 nothing, 1 resume, 2 exit, 3 restart, 4 reconfigure.
     on_completion: Annotated[int, OneOf(_completions)] = 0
-    #: An expression that has to be true of every slot; None for none.
+    #: An expression that must be true for every slot; None for none.
     check: str | None = None
-    #: START while the machine is drained; None for FALSE.
+    #: START during the drain; None for FALSE.
     start: str | None = None
     reason: str = ""
 
@@ -78,7 +78,7 @@ class Origin(Struct):
 class Origins(Request[dict[str, Origin]]):
     """Where the policy of a slot is set: attribute to place."""
 
-    #: "" for what all slots have.
+    #: "" for the policy that all slots share.
     slot: str = ""
 
 
@@ -87,47 +87,47 @@ class Poll(Request[None]):
 
 
 class Slots(Struct):
-    """Slots to which something was done."""
+    """The slots that a request changed."""
 
     slots: tuple[str, ...]
 
 
 class Reopen(Request[Slots]):
-    """Open slots that a failed prolog or epilog has closed."""
+    """Open slots that were closed by a failed prolog or epilog."""
 
     #: "" for all of them.
     slot: str = ""
 
 
 class Story(Request[list[SlotTransition]]):
-    """What happened to a slot or a job, the oldest first."""
+    """What happened to a slot or a job, oldest first."""
 
     #: "" for all slots, and all jobs.
     slot: str = ""
     job: str = ""
-    #: The last so many; 0 for all.
+    #: The last events only; 0 for all.
     limit: Count = 0
 
 
 #: The name of a session.
 SessionName: TypeAlias = Annotated[str, Matching(r"[0-9a-f]{32}", "the name of a session")]
-#: Rows or columns of a terminal; 0 where nothing is said of them.
+#: Rows or columns of a terminal; 0 if not given.
 Side: TypeAlias = Annotated[int, Between(0, 65535)]
 
 
 class Printed(Struct):
-    """What a job has printed; `ended`: it is over, and there is no more than this."""
+    """Output of a job; `ended`: it is over, and there is no more output."""
 
     out: Bytes64 = ""
     err: Bytes64 = ""
     ended: bool = False
-    #: Both None where the end was not seen.
+    #: Both None if the end was not observed.
     exit_code: int | None = None
     signal: int | None = None
 
 
 class ReadStreams(Request[Printed]):
-    """What has a job printed from these bytes on? The answer may take 2 s, until there is something to tell."""
+    """Ask for a job's output from these bytes on. The answer may be delayed by up to 2 s until there is output."""
 
     session: SessionName
     out: Annotated[int, Between(0, 2**62)] = 0
@@ -135,7 +135,7 @@ class ReadStreams(Request[Printed]):
 
 
 class Took(Struct):
-    """From which byte on a job wants input; `closed`: it knows of the last; `over`: it wants none."""
+    """The byte from which on a job wants input; `closed`: it has received the end; `over`: it wants no more."""
 
     offset: int
     closed: bool = False
@@ -143,7 +143,7 @@ class Took(Struct):
 
 
 class WriteStreams(Request[Took]):
-    """Input for a job from a byte on; `last`: there is no more. Said twice, the job has it once."""
+    """Input for a job from a byte on; `last`: there is no more. A repeated message has no further effect."""
 
     session: SessionName
     offset: Annotated[int, Between(0, 2**62)] = 0
@@ -154,65 +154,67 @@ class WriteStreams(Request[Took]):
 
 
 class KeepStreams(Request[None]):
-    """The user's command is there."""
+    """Report that the user's command is still connected."""
 
     session: SessionName
 
 
 class LeaveStreams(Request[None]):
-    """The user has all that a job printed, or wants no more of it: it is ended if it runs."""
+    """The user has all output of a job, or wants no more: the job is ended if it runs."""
 
     session: SessionName
 
 
 class ShellOpened(Struct):
-    """A shell runs beside a job."""
+    """A shell runs alongside a job."""
 
     slot: str
     #: The processes of the job, its program first.
     pids: tuple[int, ...] = ()
 
 
-#: A word of a command line, and the name of a shell or a terminal.
+#: An argument of a command line, and the name of a shell or a terminal.
 Word: TypeAlias = Annotated[str, Matching(r"(?s)[^\0]{0,100000}", "at most 100000 characters, none of them NUL")]
 ShellName: TypeAlias = Annotated[str, Matching(r"[^\0]{0,1000}", "at most 1000 characters")]
 
 
 class OpenShell(Request[ShellOpened]):
-    """Run a program beside a job that runs here; the other requests about streams lead to it."""
+    """Run a program alongside a job that runs here; the other requests about streams apply to it."""
 
     job: Annotated[str, Matching(r"\d{1,9}\.\d{1,9}", "a job (12.0)")]
     session: SessionName
-    #: GlobalJobId, which no job of another queue has; "" for any.
+    #: GlobalJobId, which is unique among queues; "" for any.
     global_id: str = ""
-    #: A line for the shell of the job's account; none for an interactive shell.
+    #: A line for the shell of the job's account; empty for an interactive shell.
     words: tuple[Word, ...] = ()
     #: The interactive shells to try, before /bin/sh.
     shells: tuple[ShellName, ...] = ()
     #: TERM; "" for none.
     term: ShellName = ""
     stdin: bool = True
-    #: Of its terminal; 0 for none.
+    #: Size of its terminal; 0 for none.
     rows: Side = 0
     columns: Side = 0
 
 
 class ReadFile(Request[FilePiece]):
-    """A piece of what a job that runs here has printed, or of a file in its scratch directory."""
+    """A piece of the output of a job that runs here, or of a file in its scratch directory."""
 
     job: Annotated[str, Matching(r"\d{1,9}\.\d{1,9}", "a job (12.0)")]
-    #: GlobalJobId, which no job of another queue has; "" for any.
+    #: GlobalJobId, which is unique among queues; "" for any.
     global_id: str = ""
     stream: Stream = "out"
-    #: A path in the scratch directory, in place of a stream; "" for the stream.
+    #: A path in the scratch directory, instead of a stream; "" for the stream.
     file: Annotated[str, Matching(r"(?s)[^\0]{0,4096}", "a path of at most 4096 characters")] = ""
-    #: The first byte; of a negative number, so many before the end.
+    #: The first byte; if negative, an offset from the end.
     offset: Annotated[int, Between(-(2**62), 2**62)] = 0
     limit: Annotated[int, Between(1, PIECE_BYTES_MAX)] = PIECE_BYTES_MAX
 
 
 class UnderWay(StillToAnswer):
-    """Whether this process of the machine's daemon has a request, and has not answered it: another one never will."""
+    """Whether this process of the machine's daemon has received a request, and has not answered it: no other process
+    will.
+    """
 
 
 class Vacate(Request[Slots]):
@@ -220,11 +222,11 @@ class Vacate(Request[Slots]):
 
     #: "" for all slots.
     slot: str = ""
-    #: Without time for the jobs' own end.
+    #: Without time for the jobs to end by themselves.
     fast: bool = False
 
 
-#: Requests about the streams of a job: asked again and again, one after another, while the job runs.
+#: Requests about the streams of a job: repeated, one after another, while the job runs.
 OF_STREAMS: Final = frozenset(("read-streams", "write-streams", "keep-streams", "leave-streams"))
 
 MACHINE: Final = table(
@@ -232,9 +234,9 @@ MACHINE: Final = table(
     question("ads", Ads, "ads of the machine's slots"),
     Verb("cancel-drain", CancelDrain, Asker.ADMINISTRATOR_OR_CENTRAL, "end a drain"),
     Verb("drain", Drain, Asker.ADMINISTRATOR_OR_CENTRAL, "drain the machine"),
-    Verb("keep-streams", KeepStreams, Asker.OWNER, "say that the command connected to a job is there"),
+    Verb("keep-streams", KeepStreams, Asker.OWNER, "report that the command connected to a job is alive"),
     Verb("leave-streams", LeaveStreams, Asker.OWNER, "end the connection to a job"),
-    Verb("open-shell", OpenShell, Asker.OWNER, "run a program beside a job"),
+    Verb("open-shell", OpenShell, Asker.OWNER, "run a program next to a job"),
     question("origins", Origins, "where the policy of a slot is set"),
     Verb("poll", Poll, Asker.ADMINISTRATOR, "evaluate the policy now"),
     Verb(

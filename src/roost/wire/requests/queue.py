@@ -1,11 +1,11 @@
-"""What a queue can be asked: to take jobs, to act upon them, and which there are."""
+"""Requests to a queue: submitting jobs, acting on them, and listing them."""
 
 from __future__ import annotations
 
 from typing import Annotated, Final, Literal, TypeAlias, TypedDict, TypeVar
 
 from roost.model.cell_requests import HELD, HOLDS
-from roost.model.job_standing import Standing
+from roost.model.job_standing import JobStanding
 from roost.wire.requests.cell import CELL
 from roost.wire.requests.verb import (
     JOBS_PATTERN,
@@ -37,7 +37,7 @@ Action: TypeAlias = Literal[
 
 
 class ChosenFields(TypedDict, total=False):
-    """The fields by which jobs are chosen, for those who pass them on."""
+    """The fields that select jobs, for callers that pass them on."""
 
     jobs: tuple[str, ...]
     owners: tuple[str, ...]
@@ -45,7 +45,7 @@ class ChosenFields(TypedDict, total=False):
 
 
 class ShownFields(TypedDict, total=False):
-    """The fields that say what is shown of jobs, for those who pass them on."""
+    """The fields that select what is shown of jobs, for callers that pass them on."""
 
     projection: tuple[str, ...]
     raw: bool
@@ -53,54 +53,55 @@ class ShownFields(TypedDict, total=False):
 
 
 class _Chosen(Request[_R_co]):
-    """A request about jobs: all of those for which all fields hold."""
+    """A request about jobs: those for which all fields hold."""
 
     #: Empty for any.
     jobs: tuple[Jobs, ...] = ()
     owners: tuple[str, ...] = ()
-    #: An expression that is true of the jobs; None for any.
+    #: An expression that must be true for the jobs; None for any.
     constraint: str | None = None
 
 
 class Submitted(Struct):
-    """A cluster that was taken."""
+    """A cluster that was accepted."""
 
     cluster: int
     jobs: int
     warnings: tuple[str, ...] = ()
-    #: Of a job of `qsub`: its name and its tasks (``1-10:3``, "" without), which a verifier may have changed.
+    #: For a job of `qsub`: its name and its tasks (``1-10:3``, "" without), which a verifier may have changed.
     name: str = ""
     tasks: str = ""
 
 
 class Submit(Request[list[Submitted]]):
-    """Submit jobs, which the asker owns."""
+    """Submit jobs, which the requester will own."""
 
     #: Plans of clusters.
     clusters: tuple[PlanData, ...]
 
 
 class ActedUpon(Struct):
-    """What became of the jobs of an action."""
+    """The result of an action on jobs."""
 
     #: Result to number of jobs.
     counts: dict[str, int]
-    #: Job to why nothing was done.
+    #: Job to the reason why it was not changed.
     refused: dict[str, str]
 
 
-#: Action to the attributes that it takes; edit and note take any.
+#: Action to the attributes that it accepts; edit and note accept any.
 _TAKES: Final = {"hold": ("HoldReasonSubCode", HELD), "release": (HELD,)}
 
 
 class Act(_Chosen[ActedUpon]):
-    """Do something to jobs."""
+    """Perform an action on jobs."""
 
     action: Action
-    #: Why, for the record.
+    #: The reason, for the record.
     reason: str = ""
-    #: Of "edit" and "note": what the jobs' ads are to say; of "hold": HoldReasonSubCode; of "hold" and "release":
-    #: CellHolds, the holds of Grid Engine's that are set or taken away, letters of ``uos``.
+    #: For "edit" and "note": the new attributes of the jobs; for "hold": HoldReasonSubCode; for "hold" and "release":
+    #: CellHolds, the Grid Engine holds that are set or removed, letters of ``uos``; "" with "release" ends the error
+    #: state and leaves the holds.
     attributes: AdData | None = None
 
     def _problem(self) -> str:
@@ -111,8 +112,8 @@ class Act(_Chosen[ActedUpon]):
         if wrong:
             return f"{self.action} does not take the attribute {min(wrong)}"
         letters = given.get(HELD, "u")
-        fits = isinstance(letters, str) and letters and set(letters) <= set(HOLDS) and len(set(letters)) == len(letters)
-        return "" if fits else f"{HELD} has letters of {HOLDS}"
+        fits = isinstance(letters, str) and set(letters) <= set(HOLDS) and len(set(letters)) == len(letters)
+        return "" if fits and (letters or self.action == "release") else f"{HELD} has letters of {HOLDS}"
 
 
 class Query(_Chosen[list[AdData]]):
@@ -120,22 +121,24 @@ class Query(_Chosen[list[AdData]]):
 
     #: Only these attributes; empty for whole ads.
     projection: tuple[str, ...] = ()
-    #: Of the projection the expressions, not the values.
+    #: Return expressions rather than values for the projection.
     raw: bool = False
-    #: Of these attributes the value if it is a string, else the expression.
+    #: Return the value of these attributes if it is a string, otherwise the expression.
     texts: tuple[str, ...] = ()
-    #: At most so many jobs; 0 for all.
+    #: Maximum number of jobs; 0 for all.
     limit: Count = 0
+    #: Return clusters whose jobs enter the queue a few at a time, not jobs; the constraint is about their own ads.
+    factories: bool = False
 
 
 class Clusters(Struct):
-    """A row for each cluster: attributes of its ad, and how many of its jobs are in each state."""
+    """A row for each cluster: attributes of its ad, and the number of its jobs in each state."""
 
     clusters: list[AdData]
 
 
 class Overview(_Chosen[list[AdData] | Clusters]):
-    """Jobs, or their clusters where there are more than `rows_max` jobs."""
+    """Jobs, or their clusters if there are more than `rows_max` jobs."""
 
     projection: tuple[str, ...] = ()
     #: -1 for clusters in any case.
@@ -143,7 +146,7 @@ class Overview(_Chosen[list[AdData] | Clusters]):
 
 
 class History(Request[list[AdData]]):
-    """Jobs that have left the queue, the last first."""
+    """Jobs that have left the queue, newest first."""
 
     jobs: tuple[Jobs, ...] = ()
     constraint: str | None = None
@@ -153,6 +156,37 @@ class History(Request[list[AdData]]):
     limit: Count = 0
 
 
+#: Upper bounds of the intervals in which times are counted, s; one more counts all that is longer.
+DURATION_BOUNDS_S: Final = (0.1, 0.5, 1.0, 2.0, 5.0, 15.0, 60.0, 300.0, 900.0, 3_600.0, 14_400.0, 86_400.0)
+
+
+class Durations(Struct):
+    """Times, counted by length."""
+
+    #: One for each of `DURATION_BOUNDS_S`, and one for longer times.
+    counts: list[int]
+    sum_s: float = 0.0
+
+
+class QueueFigures(Struct):
+    """What a queue has seen since it started."""
+
+    #: Epoch s.
+    since: float
+    #: From submission to the first start, and from a match to each start.
+    submit_to_start: Durations
+    match_to_start: Durations
+    #: Transfers of files: how long they took, and how long they waited for their turn.
+    input: Durations
+    output: Durations
+    input_wait: Durations
+    output_wait: Durations
+    #: How a run ended (exit, evict, hold, remove) to number.
+    ended: dict[str, int]
+    bytes_sent: int = 0
+    bytes_received: int = 0
+
+
 class Totals(Struct):
     """A queue in figures."""
 
@@ -160,8 +194,9 @@ class Totals(Struct):
     #: State to number of jobs.
     jobs: dict[str, int]
     claims: int
-    #: Autocluster to why it got no slot.
+    #: Autocluster to the reason why it got no slot.
     rejections: dict[str, str]
+    figures: QueueFigures | None = None
 
 
 #: A job (12.0).
@@ -169,16 +204,16 @@ Job: TypeAlias = Annotated[str, Matching(r"\d{1,9}\.\d{1,9}", "a job (12.0)")]
 
 
 class Spooled(Struct):
-    """From which byte on the next piece of a file is wanted."""
+    """The byte from which on the next piece of a file is wanted."""
 
     offset: Count = 0
 
 
 class SpoolFile(Request[Spooled]):
-    """Take a piece of a file that a job of ``-spool`` needs; a directory is one piece without data."""
+    """Store a piece of a file that a job of ``-spool`` needs; a directory is one piece without data."""
 
     job: Job
-    #: As `runtime.files.transfer` packs an item.
+    #: In the form of `runtime.files.transfer`.
     item: str
     offset: Count = 0
     data: Bytes64 = ""
@@ -186,13 +221,13 @@ class SpoolFile(Request[Spooled]):
 
 
 class EndSpooling(Request[Spooled]):
-    """Let a job wait for a slot: the queue has all its files."""
+    """Let a job wait for a slot: the queue has received all its files."""
 
     job: Job
 
 
 class SpooledFiles(Request[str]):
-    """Which files has the queue for a job of ``-spool`` that are new, or changed since it got them? Packed items."""
+    """List the queue's files of a job of ``-spool`` that are new, or changed since it received them. Packed items."""
 
     job: Job
 
@@ -217,21 +252,21 @@ class Summary(Request[Totals]):
 
 
 class ReadOutput(Request[FilePiece]):
-    """A piece of the file that a job's standard output or error goes to, for a job that does not run or has ended."""
+    """A piece of the file of a job's standard output or error, for a job that does not run or has ended."""
 
     job: Annotated[str, Matching(r"\d{1,9}\.\d{1,9}", "a job (12.0)")]
     stream: Stream = "out"
-    #: The first byte; of a negative number, so many before the end.
+    #: The first byte; if negative, an offset from the end.
     offset: Annotated[int, Between(-(2**62), 2**62)] = 0
     limit: Annotated[int, Between(1, PIECE_BYTES_MAX)] = PIECE_BYTES_MAX
 
 
 class UnderWay(StillToAnswer):
-    """Whether this process of the queue has a request, and has not answered it: another one never will."""
+    """Whether this process of the queue has received a request, and has not answered it: no other process will."""
 
 
-class Autocluster(Request[Standing]):
-    """Which jobs the matchmaker treats as one with a job, and what it said of them."""
+class Autocluster(Request[JobStanding]):
+    """The jobs that the negotiator treats as equal to a job, and its last answer about them."""
 
     job: Job
 

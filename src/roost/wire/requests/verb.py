@@ -1,4 +1,4 @@
-"""What all requests have in common: who may make them, and the row of a daemon's table that says so."""
+"""The common part of all requests: who may make them, and the row of a daemon's table that says so."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ R_co = TypeVar("R_co", covariant=True)
 
 #: An ad as JSON (`ads.AdData`).
 AdData: TypeAlias = dict[str, Any]
-#: A plan of a cluster as JSON, as `schedd.submit.ClusterPlan.to_data` makes it. It has a version of its own, since the
-#: queue keeps it on disk in this form, and `ClusterPlan.from_data` checks all of it.
+#: A plan of a cluster as JSON, in the form of `schedd.submit.ClusterPlan.to_data`. It has its own version, since the
+#: queue stores it on disk in this form, and `ClusterPlan.from_data` validates all of it.
 PlanData: TypeAlias = dict[str, Any]
 
 
 class Daemon(StrEnum):
-    """A daemon that answers; the value is its role."""
+    """A daemon that answers requests; the value is its role."""
 
     QUEUE = "schedd"
     MACHINE = "node"
@@ -25,45 +25,46 @@ class Daemon(StrEnum):
 
 
 class Asker(StrEnum):
-    """Who may ask for something; the value is what the manual says."""
+    """Who may make a request; the value is the manual's wording."""
 
     #: Every user whom the message servers admit.
     USER = "every user"
-    #: Every user, for what is the user's own; administrators for everything. The queue looks at each job.
+    #: Every user, for the user's own jobs; administrators for all. The queue checks each job.
     OWNER = "the job's owner, administrators"
     ADMINISTRATOR = "administrators"
-    #: Administrators, and the central manager, which drains machines to defragment them.
+    #: Administrators, and the central manager, which drains machines for defragmentation.
     ADMINISTRATOR_OR_CENTRAL = "administrators, the central manager"
 
 
 class Request(Struct, Generic[R_co]):
-    """A request; its parameter is the type of the reply, which is a list where the answer comes in pieces."""
+    """A request; its parameter is the type of the reply, a list if the answer comes in pieces."""
 
     #: The row of the request in the table of its daemon.
     _verb: ClassVar[Verb]
 
 
 class StillToAnswer(Request[bool]):
-    """Whether this process of a daemon has a request, and has not answered it: another one never will."""
+    """Whether this process of a daemon has received a request, and has not answered it: no other process will."""
 
-    #: The subject on which the request is to be answered.
+    #: The subject to which the answer is sent.
     reply: str
 
 
 class Verb(NamedTuple):
-    """Something that a daemon can be asked.
+    """A request that a daemon answers.
 
-    What users may ask for is of HTCondor's level READ if it changes nothing, else of WRITE; the rest, of ADMINISTRATOR.
+    Requests that users may make have HTCondor's level READ if they change nothing, and WRITE otherwise; the rest have
+    ADMINISTRATOR.
     """
 
     name: str
     request: type[Request[Any]]
     asker: Asker
-    #: What it does, for the manual.
+    #: Its description, for the manual.
     about: str
-    #: It changes nothing, so it may be asked again when no answer came.
+    #: It changes nothing, so it may be repeated if there was no answer.
     question: bool = False
-    #: Whose request it is; the table says so.
+    #: The daemon that answers it; set by its table.
     daemon: Daemon = Daemon.CENTRAL
 
     @property
@@ -73,19 +74,19 @@ class Verb(NamedTuple):
 
 
 def question(name: str, request: type[Request[Any]], about: str) -> Verb:
-    """A request of every user that changes nothing."""
+    """A request that every user may make and that changes nothing."""
     return Verb(name, request, Asker.USER, about, question=True)
 
 
 def under_way(request: type[StillToAnswer]) -> Verb:
-    """The request that each daemon has, of a class of its own."""
+    """The request `under_way` of each daemon, which has a separate class."""
     return question(
         "under-way", request, "whether a request is still to be answered, which a daemon that was restarted does not"
     )
 
 
 def table(daemon: Daemon, *verbs: Verb) -> dict[str, Verb]:
-    """The table of a daemon: name to row. Each request knows its row from now on."""
+    """The table of a daemon: name to row. Each request refers to its row from now on."""
     rows = {each.name: each._replace(daemon=daemon) for each in verbs}
     for each in rows.values():
         each.request._verb = each
@@ -103,7 +104,7 @@ Bytes64: TypeAlias = Annotated[str, Matching(r"[A-Za-z0-9+/]{0,600000}={0,2}", "
 JOBS_PATTERN: Final = r"\d{1,9}(\.\d{1,9})?"
 #: Standard output or standard error of a job.
 Stream: TypeAlias = Literal["out", "err"]
-#: Most bytes of a file in one answer.
+#: Maximum number of bytes of a file in one answer.
 PIECE_BYTES_MAX: Final = 256 * 1024
 
 
@@ -111,8 +112,8 @@ class FilePiece(Struct):
     """A piece of a file."""
 
     path: str
-    #: Bytes that the file has now.
+    #: Current size of the file, bytes.
     size: int
-    #: The number of the first of these bytes.
+    #: Offset of the first of these bytes.
     offset: int
     data: Bytes64 = ""

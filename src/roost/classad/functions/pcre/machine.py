@@ -1,8 +1,8 @@
-r"""A backtracking matcher for parsed patterns that counts its steps: slow, complete, and never out of hand.
+r"""A backtracking matcher for parsed patterns that counts its steps: slow, complete, and bounded.
 
 The pattern is compiled to a program for a small machine. The machine's state (place in the program and in the
-subject, captures, counters of repeats, open recursions) is immutable, so that what has to be tried later is a
-plain list of states. Looking around, atomic groups and conditions run the machine again for their part.
+subject, captures, counters of repeats, open recursions) is immutable, so that alternatives to be tried later are a
+plain list of states. Lookaround, atomic groups and conditions run the machine recursively for their part.
 
 Beyond the step, memory and depth limits a match raises `MatchLimit`.
 """
@@ -16,6 +16,7 @@ from roost.base.records import dataclass
 from roost.classad.functions.match_limit import MatchLimit, StepLimit
 from roost.classad.functions.pcre.nodes import (
     UNBOUNDED,
+    Anchor,
     At,
     Atomic,
     Backreference,
@@ -31,7 +32,6 @@ from roost.classad.functions.pcre.nodes import (
     Part,
     Pattern,
     PatternError,
-    Place,
     Recurse,
     Repeat,
     Sequence,
@@ -46,9 +46,9 @@ from roost.classad.functions.pcre.translator import (
 )
 from roost.classad.limits import REGEX_STEPS_MAX
 
-#: States that wait to be tried; beyond: MatchLimit.
+#: States waiting to be tried; beyond: MatchLimit.
 _WAITING_MAX: Final = 200_000
-#: Parts of a pattern running inside each other; beyond: MatchLimit.
+#: Nested runs for parts of a pattern; beyond: MatchLimit.
 _RUNS_MAX: Final = 100
 #: Open recursions; beyond: MatchLimit.
 _RECURSIONS_MAX: Final = 1000
@@ -488,24 +488,24 @@ class _Run:
             return None
         return None
 
-    def _holds(self, place: Place, at: int) -> bool:
+    def _holds(self, place: Anchor, at: int) -> bool:
         subject, size = self.subject, len(self.subject)
         match place:
-            case Place.SUBJECT_START:
+            case Anchor.SUBJECT_START:
                 return at == 0
-            case Place.SUBJECT_END:
+            case Anchor.SUBJECT_END:
                 return at == size
-            case Place.SUBJECT_END_OR_LAST_NEWLINE:
+            case Anchor.SUBJECT_END_OR_LAST_NEWLINE:
                 return at == size or (at == size - 1 and subject[at] == 10)
-            case Place.LINE_START:
+            case Anchor.LINE_START:
                 return at == 0 or (at < size and subject[at - 1] == 10)
-            case Place.LINE_END:
+            case Anchor.LINE_END:
                 return at == size or subject[at] == 10
-            case Place.SEARCH_START:
+            case Anchor.SEARCH_START:
                 return at == self.start
         before = at > 0 and subject[at - 1] in _WORD
         after = at < size and subject[at] in _WORD
-        return (before != after) == (place is Place.WORD_EDGE)
+        return (before != after) == (place is Anchor.WORD_EDGE)
 
 
 _WORD: Final = frozenset(b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz")
@@ -516,7 +516,7 @@ _REQUIRED_MAX: Final = 8
 
 
 def _rarest(sets: frozenset[frozenset[int]]) -> list[frozenset[int]]:
-    """The smallest of these sets."""
+    """The smallest of these sets of bytes."""
     return sorted(sets, key=lambda among: (len(among), sorted(among)))[:_REQUIRED_MAX]
 
 

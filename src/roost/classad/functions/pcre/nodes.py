@@ -16,14 +16,14 @@ class PatternError(Exception):
 
 
 class Mode(Enum):
-    """Which number of repeats is tried first, and whether others are."""
+    """The number of repeats to try first, and whether others are tried."""
 
     GREEDY = "greedy"
     LAZY = "lazy"
     POSSESSIVE = "possessive"
 
 
-class Place(StrEnum):
+class Anchor(StrEnum):
     """Conditions on a position in the subject."""
 
     SUBJECT_START = "\\A"
@@ -90,7 +90,7 @@ class Repeat:
 class At:
     """A condition on the position."""
 
-    place: Place
+    place: Anchor
 
 
 @dataclass(frozen=True, slots=True)

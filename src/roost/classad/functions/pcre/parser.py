@@ -23,6 +23,7 @@ from typing import Final
 from roost.base.records import replace
 from roost.classad.functions.pcre.nodes import (
     UNBOUNDED,
+    Anchor,
     At,
     Atomic,
     Backreference,
@@ -38,7 +39,6 @@ from roost.classad.functions.pcre.nodes import (
     Part,
     Pattern,
     PatternError,
-    Place,
     Recurse,
     Repeat,
     Sequence,
@@ -57,12 +57,12 @@ _REPEATS_MAX: Final = 65535
 _COMPILED_BYTES_MAX: Final = 65535
 
 _PLACES: Final = {
-    "A": Place.SUBJECT_START,
-    "z": Place.SUBJECT_END,
-    "Z": Place.SUBJECT_END_OR_LAST_NEWLINE,
-    "b": Place.WORD_EDGE,
-    "B": Place.NO_WORD_EDGE,
-    "G": Place.SEARCH_START,
+    "A": Anchor.SUBJECT_START,
+    "z": Anchor.SUBJECT_END,
+    "Z": Anchor.SUBJECT_END_OR_LAST_NEWLINE,
+    "b": Anchor.WORD_EDGE,
+    "B": Anchor.NO_WORD_EDGE,
+    "G": Anchor.SEARCH_START,
 }
 _NEWLINES: Final = Atomic(Choice((Sequence((Bytes(frozenset((13,))), Bytes(frozenset((10,))))), Bytes(VERTICAL))))
 _CLUSTER: Final = Atomic(Choice((Sequence((Bytes(frozenset((13,))), Bytes(frozenset((10,))))), Bytes(ANY_BYTE))))
@@ -191,7 +191,7 @@ class _Parser(SetReader):
     # -- one item ------------------------------------------------------------------------------
 
     def _item(self) -> Part | None:
-        """The item here; None for what stands for nothing and cannot be repeated."""
+        """The item here; None for an item that matches nothing and cannot be repeated."""
         char = self.text[self.at]
         if char == "(":
             return self._group()
@@ -205,9 +205,9 @@ class _Parser(SetReader):
         if char == ".":
             return Bytes(ANY_BYTE if self.options.dot_all else NO_NEWLINE)
         if char == "^":
-            return At(Place.LINE_START if self.options.multiline else Place.SUBJECT_START)
+            return At(Anchor.LINE_START if self.options.multiline else Anchor.SUBJECT_START)
         if char == "$":
-            return At(Place.LINE_END if self.options.multiline else Place.SUBJECT_END_OR_LAST_NEWLINE)
+            return At(Anchor.LINE_END if self.options.multiline else Anchor.SUBJECT_END_OR_LAST_NEWLINE)
         return self._char(ord(char))
 
     # -- escapes -------------------------------------------------------------------------------
@@ -253,7 +253,7 @@ class _Parser(SetReader):
         if len(parts) == 1:
             return parts[0]
         self.at = len(self.text) if end < 0 else end + 2
-        # A repeat behind the text is for its last character only.
+        # A repeat after the text applies to its last character only.
         return Sequence((*parts[:-1], self._repeated(parts[-1])))
 
     def _reference(self, char: str) -> Part | None:
@@ -335,7 +335,7 @@ class _Parser(SetReader):
         if self._next(">"):
             return Atomic(self._rest_of(self._alternatives()))
         if self._next("|"):
-            # Groups that share a number cannot be said in the standard library's `re`.
+            # Groups that share a number cannot be expressed in the standard library's `re`.
             self.refers = True
             return self._rest_of(self._alternatives(reset=True))
         if self._next("("):

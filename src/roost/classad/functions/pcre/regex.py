@@ -1,8 +1,8 @@
-r"""Compiled regular expressions: PCRE2's language on bytes (`pcre_parser` lists what is understood).
+r"""Compiled regular expressions: PCRE2's language on bytes (`parser` lists the supported syntax).
 
-A pattern whose cost is known to be small runs in the standard library's `re` (`pcre_translator`); the others run in
-a matcher that counts its steps (`pcre_machine`), so that a hostile pattern ends with MatchLimit instead of
-hanging. The reference library's limit is larger: 10 million of its own steps against `limits.REGEX_STEPS_MAX` of ours.
+A pattern whose cost is known to be small runs in the standard library's `re` (`translator`); the others run in a
+matcher that counts its steps (`machine`), so that a hostile pattern ends with MatchLimit instead of hanging. The
+reference library's limit is larger: 10 million of its own steps against `limits.REGEX_STEPS_MAX` of ours.
 
 Compiled patterns are kept, the most recent `_KEPT_MAX`.
 """
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 #: Compiled patterns kept.
 _KEPT_MAX: Final = 512
-#: Ways to try a match that the standard library may be given; it takes a few hundredths of a second for them.
+#: Largest number of ways that the standard library may try; it takes a few hundredths of a second for them.
 _WAYS_MAX: Final = 3_000_000.0
 #: Ways that the standard library tries in the time of one step.
 _WAYS_A_STEP: Final = 64
@@ -40,7 +40,7 @@ class Regex:
         self._program = Program(self._parsed)
         text = None if self._parsed.refers else translate(self._parsed.body)
         self._fast = None if text is None else re.compile(text)
-        # The same where only the start of the subject and of lines need be tried.
+        # The same, for patterns that need to be tried only at the start of the subject and of lines.
         self._fast_by_line = None
         if text is not None and self._program.by_line:
             self._fast_by_line = re.compile(rb"(?:\A|(?<=\n))" + text)
@@ -62,7 +62,7 @@ class Regex:
                 return None
             if empty or found.end() > found.start():
                 return _spans(found)
-            # Where the first way to match is empty, there may be another: only the machine can go on from here.
+            # If the first match is empty, there may be another: only the machine can continue from here.
         most = max(0, min(ctx.fuel, REGEX_STEPS_MAX))
         try:
             spans, steps = self._program.search(subject, start, here=here, empty=empty, most=most)
@@ -91,7 +91,7 @@ def _spans(found: re.Match[bytes]) -> Spans:
 
 @lru_cache(maxsize=_KEPT_MAX)
 def compile_pattern(pattern: bytes, options: Options) -> Regex | None:
-    """The compiled pattern, None if it is wrong."""
+    """The compiled pattern, None if it is invalid."""
     try:
         return Regex(pattern, options)
     except PatternError:

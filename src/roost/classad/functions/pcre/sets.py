@@ -1,6 +1,6 @@
 r"""Sets and single bytes in a pattern: ``[…]``, POSIX names, ``\d``, ``\p{Lu}``, ``\x41``, ``\Q…\E``.
 
-The base of `pcre_parser`, which reads everything else.
+The base class of the parser, which reads everything else.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Options:
 
 
 class SetReader:
-    """A place in the text of a pattern, and what reads sets and bytes there. One character is one byte."""
+    """Reads sets and bytes at a place in the text of a pattern. One character is one byte."""
 
     def __init__(self, text: str, options: Options) -> None:
         self.text = text

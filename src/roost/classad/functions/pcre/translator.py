@@ -1,10 +1,9 @@
-r"""A parsed pattern as a pattern of the standard library, where that means the same and cannot take long.
+r"""Translates a parsed pattern for the standard library, if it means the same there and cannot take long.
 
-Two questions are answered before: can it be said in `re` with the same result (`translate` gives None if
-not), and how many ways may a match be tried (`ways`), an upper bound that grows like the subject's length to
-the number of repeats that can divide it between them. A pattern fails the first for captures inside repeats
-(their rules differ in detail), references, recursion, conditions, ``\K``, ``\G``, atomic groups and
-possessive repeats.
+Two questions are answered first: can it be expressed in `re` with the same result (`translate` returns None if not),
+and in how many ways may a match be tried (`ways`), an upper bound that grows like the subject's length to the number of
+repeats that can divide it between them. A pattern fails the first for captures inside repeats (their rules differ in
+detail), references, recursion, conditions, ``\K``, ``\G``, atomic groups and possessive repeats.
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ from typing import Final
 
 from roost.classad.functions.pcre.nodes import (
     UNBOUNDED,
+    Anchor,
     At,
     Atomic,
     Bytes,
@@ -24,7 +24,6 @@ from roost.classad.functions.pcre.nodes import (
     Look,
     Mode,
     Part,
-    Place,
     Repeat,
     Sequence,
     shortest_length,
@@ -32,19 +31,19 @@ from roost.classad.functions.pcre.nodes import (
 from roost.classad.functions.pcre.sets import NO_NEWLINE
 
 _PLACES: Final = {
-    Place.SUBJECT_START: rb"\A",
-    Place.SUBJECT_END: rb"\Z",
-    Place.SUBJECT_END_OR_LAST_NEWLINE: rb"(?=\n?\Z)",
+    Anchor.SUBJECT_START: rb"\A",
+    Anchor.SUBJECT_END: rb"\Z",
+    Anchor.SUBJECT_END_OR_LAST_NEWLINE: rb"(?=\n?\Z)",
     # Not behind a newline that is the last byte.
-    Place.LINE_START: rb"(?:\A|(?<=\n)(?!\Z))",
-    Place.LINE_END: rb"(?=\n|\Z)",
-    Place.WORD_EDGE: rb"\b",
-    Place.NO_WORD_EDGE: rb"(?!\b)",
+    Anchor.LINE_START: rb"(?:\A|(?<=\n)(?!\Z))",
+    Anchor.LINE_END: rb"(?=\n|\Z)",
+    Anchor.WORD_EDGE: rb"\b",
+    Anchor.NO_WORD_EDGE: rb"(?!\b)",
 }
 
 
 class _CannotSay(Exception):
-    """No equal in `re`."""
+    """The pattern has no equivalent in `re`."""
 
 
 def translate(body: Part) -> bytes | None:
@@ -56,7 +55,7 @@ def translate(body: Part) -> bytes | None:
 
 
 def set_text(among: frozenset[int]) -> bytes:
-    """A set of bytes as `re` writes it."""
+    """A set of bytes in the syntax of `re`."""
     if len(among) == 256:
         return rb"[\x00-\xff]"
     if len(among) == 1:
@@ -105,14 +104,14 @@ def _bounds(part: Repeat) -> bytes:
 def _look_text(look: Look) -> bytes:
     if not look.behind:
         return (b"(?!" if look.negative else b"(?=") + _text(look.body, repeated=True) + b")"
-    # `re` wants the branches of looking behind to be equally long.
+    # `re` requires the branches of a lookbehind to have equal length.
     branches = look.body.branches if isinstance(look.body, Choice) else (look.body,)
     opener = b"(?<!" if look.negative else b"(?<="
     looks = [opener + _text(branch, repeated=True) + b")" for branch in branches]
     return b"".join(looks) if look.negative else b"(?:" + b"|".join(looks) + b")"
 
 
-#: An upper bound too large to matter which.
+#: An upper bound beyond which the exact value does not matter.
 WAYS_MAX: Final = 1e18
 
 
@@ -146,7 +145,7 @@ def begins_at_start(part: Part) -> bool:
     """Whether a match can only begin at the start of the subject."""
     match part:
         case At(place=place):
-            return place is Place.SUBJECT_START
+            return place is Anchor.SUBJECT_START
         case Sequence(items=items):
             return bool(items) and begins_at_start(items[0])
         case Choice(branches=branches):
@@ -183,8 +182,7 @@ def first_bytes(part: Part) -> frozenset[int] | None:
 
 
 def begins_with_anything(part: Part) -> bool:
-    """Whether `part` begins with ``.*``: what does not match at one place of a line matches at none behind
-    it."""
+    """Whether `part` begins with ``.*``: if it does not match at one place of a line, it matches at no later one."""
     match part:
         case Repeat(body=Bytes(among=among), least=0, most=most, mode=mode):
             return most == UNBOUNDED and mode is not Mode.POSSESSIVE and among >= NO_NEWLINE
@@ -198,8 +196,7 @@ def begins_with_anything(part: Part) -> bool:
 
 
 def required(part: Part) -> frozenset[frozenset[int]]:
-    """Sets of bytes of which each must be in the subject for `part` to match. Not necessarily all there
-    are."""
+    """Sets of bytes, each of which must occur in the subject for `part` to match; not necessarily all such sets."""
     match part:
         case Bytes(among=among):
             return frozenset((among,))

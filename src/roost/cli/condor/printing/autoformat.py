@@ -1,4 +1,4 @@
-"""What users say of the output on the command line: ``-af[:flags] ATTR…`` and ``-format TEXT ATTR``."""
+"""Output formats on the command line: ``-af[:flags] ATTR…`` and ``-format TEXT ATTR``."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from roost.cli.condor.errors import UsageError
 from roost.cli.condor.printing.columns import Column, Mask, conversion
 from roost.cli.condor.printing.rows import is_name, parsed
 
-#: What may stand behind the colon of ``-af``.
+#: The flags allowed after the colon of ``-af``.
 FLAGS: Final = "jlhVr,tng"
 
 
 def autoformat(attributes: Sequence[str], flags: str) -> Mask:
-    """The mask of ``-af``. Raises UsageError for an expression that cannot be read."""
+    """The mask of ``-af``. Raises UsageError for an invalid expression."""
     for text in attributes:
         if not is_name(text) and parsed(text) is None:
             raise UsageError(f"Error: invalid expression : {text}")
@@ -50,6 +50,6 @@ def _job_id(heads: bool, labelled: bool) -> tuple[Column, Column]:
 
 
 def formatted(pairs: Sequence[tuple[str, str]]) -> Mask:
-    """The mask of ``-format``: nothing stands between the texts but what they bring along."""
+    """The mask of ``-format``: the texts follow each other without separators."""
     columns = tuple(Column(attr if conversion(form) else "", form=form) for form, attr in pairs)
     return Mask(columns, between="", closes="", heads=False)

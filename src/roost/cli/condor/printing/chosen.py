@@ -1,6 +1,6 @@
-"""What the output options of one call come to, for `condor_q`, `condor_status` and `condor_history` alike.
+"""The effect of the output options of one call, for `condor_q`, `condor_status` and `condor_history` alike.
 
-The options are the same in all of them; what is left to a command are its own tables.
+The options are the same in all of them; only the default tables belong to each command.
 """
 
 from __future__ import annotations
@@ -16,20 +16,26 @@ from roost.cli.condor.printing import documents
 from roost.cli.condor.printing.autoformat import FLAGS, autoformat, formatted
 from roost.cli.condor.printing.columns import Mask, lines
 from roost.cli.condor.printing.print_format import PrintFormat, read_print_format
-from roost.cli.condor.printing.rows import Row, is_name, needed
+from roost.cli.condor.printing.rows import AdRow, is_name, needed
 from roost.wire.requests.queue import ShownFields
 
-#: Options that say what is printed of each ad.
+#: Options that select what is printed of each ad.
 OUTPUT_OPTIONS: Final = (
     Option("long", "whole ads", least=1, colon="FORM"),
-    Option("json", "whole ads as JSON", least=2),
-    Option("jsonl", "whole ads, one JSON object per line", least=5),
-    Option("xml", "whole ads as XML", least=3),
-    Option("attributes", "of whole ads only these, separated by commas", takes="NAMES", least=2),
-    Option("autoformat", "values of attributes and expressions, an ad per line", takes="ATTR...", least=5, colon=FLAGS),
+    Option("json", "print whole ads as JSON", least=2),
+    Option("jsonl", "print whole ads, one JSON object per line", least=5),
+    Option("xml", "print whole ads as XML", least=3),
+    Option("attributes", "with whole ads, print only these attributes, separated by commas", takes="NAMES", least=2),
+    Option(
+        "autoformat",
+        "print values of attributes and expressions, one ad per line",
+        takes="ATTR...",
+        least=5,
+        colon=FLAGS,
+    ),
     Option("af", "the same", takes="ATTR...", least=2, colon=FLAGS),
-    Option("format", "a value in a printf text; may be repeated", takes="TEXT ATTR", least=1),
-    Option("print-format", "a table described by a file", takes="FILE", least=2),
+    Option("format", "print a value with a printf format; may be repeated", takes="TEXT ATTR", least=1),
+    Option("print-format", "print a table as described in a file", takes="FILE", least=2),
     Option("pr", "the same", takes="FILE", least=2),
 )
 _LONG_FORMS: Final = {"": documents.LONG, "long": documents.LONG, "json": documents.JSON, "xml": documents.XML,
@@ -37,23 +43,23 @@ _LONG_FORMS: Final = {"": documents.LONG, "long": documents.LONG, "json": docume
                       "nosort": documents.LONG}  # fmt: skip
 
 
-class Wanted(NamedTuple):
-    """What of the ads is asked for."""
+class Projection(NamedTuple):
+    """The requested part of the ads."""
 
-    #: Attributes; none for all.
+    #: Attributes; empty for all.
     names: list[str]
-    #: Their expressions, not their values.
+    #: Whether their expressions are requested, rather than their values.
     raw: bool = False
-    #: Attributes that are wanted as they are where they are not strings.
+    #: Attributes that are requested unevaluated unless they are strings.
     texts: tuple[str, ...] = ()
 
     def asked(self) -> ShownFields:
         """The fields of a request to the queue."""
         return {"projection": tuple(self.names), "raw": self.raw, "texts": self.texts}
 
-    def rows(self, found: Iterable[dict[str, Any]]) -> list[Row]:
-        """What came, as rows."""
-        return [Row(each, self.texts) for each in found]
+    def rows(self, found: Iterable[dict[str, Any]]) -> list[AdRow]:
+        """The reply, as rows."""
+        return [AdRow(each, self.texts) for each in found]
 
 
 class Output:
@@ -69,12 +75,14 @@ class Output:
         self._pairs: list[tuple[str, str]] = []
 
     def take(self, option: Given) -> bool:
-        """Note an output option; whether it was one."""
+        """Note an output option; return whether it was one."""
         match option.name:
             case "long":
                 form = _LONG_FORMS.get((option.colon or "").lower())
                 if form is None:
-                    raise ToolError(f"Error: {option.written}: known forms are {', '.join(filter(None, _LONG_FORMS))}")
+                    raise ToolError(
+                        f"Error: {option.written}: the known forms are {', '.join(filter(None, _LONG_FORMS))}"
+                    )
                 self.document = form
             case "json" | "jsonl" | "xml":
                 self.document = option.name
@@ -95,7 +103,7 @@ class Output:
 
     @property
     def mask(self) -> Mask | None:
-        """The columns that the user named; None where there are none."""
+        """The columns that the user named; None if there are none."""
         if self.custom is not None:
             return self.custom.mask
         if self._pairs:
@@ -106,27 +114,27 @@ class Output:
 
     @property
     def is_own(self) -> bool:
-        """Whether the user said what to print, so that no table of the command's is wanted."""
+        """Whether the user selected the output, so that the command's own table is not used."""
         return bool(self.document) or self._auto is not None or bool(self._pairs) or self.custom is not None
 
-    def wanted(self, *also: str) -> Wanted:
-        """What to ask for, with these expressions beside."""
+    def wanted(self, *also: str) -> Projection:
+        """What to request, including these expressions."""
         if self.document or self.mask is None:
-            return Wanted(list(dict.fromkeys([*self.names, *also])) if self.names else [], raw=True)
+            return Projection(list(dict.fromkeys([*self.names, *also])) if self.names else [], raw=True)
         columns = self.mask.columns
         if {"r", "o"} & {column.letter for column in columns}:
-            return Wanted([], raw=True)
+            return Projection([], raw=True)
         beside = [] if self.custom is None else self.custom.beside
         as_text = [column.letter == "s" and is_name(column.attr) for column in columns]
         texts = [column.attr for column, text in zip(columns, as_text, strict=True) if text]
         values = [column.attr for column, text in zip(columns, as_text, strict=True) if column.attr and not text]
         names = needed([*values, *beside, *also])
         if names is None or {name.lower() for name in names} & {name.lower() for name in texts}:
-            return Wanted([], raw=True)
-        return Wanted(list(dict.fromkeys([*names, *texts])), texts=tuple(texts))
+            return Projection([], raw=True)
+        return Projection(list(dict.fromkeys([*names, *texts])), texts=tuple(texts))
 
-    def print(self, rows: Iterable[Row]) -> None:
-        """Print ads in the way that the user said."""
+    def print(self, rows: Iterable[AdRow]) -> None:
+        """Print ads in the selected way."""
         if self.document:
             documents.write_ads(rows, self.document, sys.stdout, self.names)
             return
@@ -134,14 +142,14 @@ class Output:
         sys.stdout.writelines(lines(self.mask, sorted_rows(list(rows), self.custom)))
 
 
-def sorted_rows(rows: list[Row], custom: PrintFormat | None) -> list[Row]:
-    """Rows in the order of ``GROUP BY``; as they are without one."""
+def sorted_rows(rows: list[AdRow], custom: PrintFormat | None) -> list[AdRow]:
+    """Rows in the order of ``GROUP BY``; unchanged without one."""
     for key in reversed(custom.group_by if custom is not None else ()):
         rows.sort(key=lambda row: _sortable(row, key.expression), reverse=key.down)
     return rows
 
 
-def _sortable(row: Row, expression: str) -> tuple[int, float, str]:
+def _sortable(row: AdRow, expression: str) -> tuple[int, float, str]:
     value = row.value(expression)
     return (0, float(value), "") if isinstance(value, int | float) else (1, 0.0, str(value))
 
@@ -154,7 +162,7 @@ def _from_file(path: str) -> PrintFormat:
     return read_print_format(text, path)
 
 
-def rows_of_file(path: str) -> Sequence[Row]:
+def rows_of_file(path: str) -> Sequence[AdRow]:
     """The ads of a file, in any form; ``-`` for standard input. Raises ToolError."""
     from roost.classad.errors import ParseError
     from roost.classad.forms import parse_ads
@@ -164,6 +172,6 @@ def rows_of_file(path: str) -> Sequence[Row]:
     except OSError:
         raise ToolError(f"Can't open file of ClassAds: {path}") from None
     try:
-        return [Row.of(ad) for ad in parse_ads(text, origin=path)]
+        return [AdRow.of(ad) for ad in parse_ads(text, origin=path)]
     except ParseError as error:
         raise ToolError(f"{error}") from None

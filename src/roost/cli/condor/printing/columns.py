@@ -1,7 +1,7 @@
-"""Tables: columns that take a value from an ad, give it a text, and make room for it.
+"""Tables: columns that take a value from an ad, format it, and pad it.
 
-A column is as wide as it says; one that is `auto` grows with what it shows, its heading included. Between columns
-stands the mask's `between`, unless a column wants none before it; a column with `after` off wants none behind it.
+A column has a fixed width, or grows with its contents, heading included, if it is `auto`. Columns are separated by the
+mask's `between`, unless a column has no separator before it, or after it (`after`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from roost.cli.condor.printing.rows import Row
+from roost.cli.condor.printing.rows import AdRow
 from roost.cli.condor.printing.values import Value, quoted, real, text_of, whole
 
 #: One conversion of a printf text: flags, width, precision, letter.
@@ -28,29 +28,29 @@ class Column(NamedTuple):
     title: str = ""
     wide: int = 0
     left: bool = False
-    #: Grows with what it shows.
+    #: Whether it grows with its contents.
     auto: bool = False
-    #: What does not fit is cut.
+    #: Whether text that does not fit is truncated.
     cut: bool = False
-    #: A printf text; None for the value as it is.
+    #: A printf format; None for the value unchanged.
     form: str | None = None
-    #: A named way to show the ad; it gives None for "nothing to show".
-    render: Callable[[Row, Value], str | None] | None = None
-    #: What stands where there is nothing to show.
+    #: A named format of the ad; it returns None for "nothing to show".
+    render: Callable[[AdRow, Value], str | None] | None = None
+    #: The text if there is nothing to show.
     otherwise: str = ""
-    #: Whether the mask's separator stands before it, and behind it.
+    #: Whether the mask's separator is put before it, and after it.
     before: bool = True
     after: bool = True
     hidden: bool = False
 
     @property
     def letter(self) -> str:
-        """The letter of its conversion; "" for a renderer, and where there is none."""
+        """The letter of its conversion; "" for a renderer, and if there is none."""
         found = None if self.render is not None else conversion(self.form)
         return "" if found is None else found.group(4)
 
-    def shown(self, row: Row) -> str | None:
-        """The text of an ad's value; None where there is nothing to show."""
+    def shown(self, row: AdRow) -> str | None:
+        """The text of an ad's value; None if there is nothing to show."""
         if self.render is not None:
             return self.render(row, row.value(self.attr))
         if self.form is None:
@@ -70,7 +70,7 @@ def conversion(form: str | None) -> re.Match[str] | None:
     return None
 
 
-def _printed(form: str, found: re.Match[str], row: Row, attr: str) -> str | None:
+def _printed(form: str, found: re.Match[str], row: AdRow, attr: str) -> str | None:
     flags, wide, precise, letter = found.groups()
     text = _converted(row, attr, flags, wide, precise, letter)
     if text is None:
@@ -79,7 +79,7 @@ def _printed(form: str, found: re.Match[str], row: Row, attr: str) -> str | None
     return collapsed(form[: found.start()]) + text + collapsed(form[found.end() :])
 
 
-def _converted(row: Row, attr: str, flags: str, wide: str | None, precise: str | None, letter: str) -> str | None:
+def _converted(row: AdRow, attr: str, flags: str, wide: str | None, precise: str | None, letter: str) -> str | None:
     if letter in "ro":
         text: str | None = row.raw(attr)
     elif letter == "s":
@@ -93,8 +93,8 @@ def _converted(row: Row, attr: str, flags: str, wide: str | None, precise: str |
     return text if text is None or precise is None else text[: int(precise)]
 
 
-def _string(row: Row, attr: str) -> str | None:
-    """For ``%s``: a string, or else the text of what stands in the ad; nothing for what the ad does not have."""
+def _string(row: AdRow, attr: str) -> str | None:
+    """For ``%s``: a string, or else the unevaluated text in the ad; empty for a missing attribute."""
     value = row.known(attr)
     if value.__class__ is str:
         return str(value)
@@ -124,7 +124,7 @@ _ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", '"': '"', "'": "
 
 @lru_cache(maxsize=1000)
 def collapsed(text: str) -> str:
-    """Text with its backslash sequences and doubled per cent signs made what they stand for."""
+    """Text with its backslash sequences and doubled percent signs replaced."""
     if "\\" in text:
         text = re.sub(r"\\([0-7]{1,3}|x[0-9a-fA-F]+|.)", _escape, text, flags=re.DOTALL)
     return text.replace("%%", "%")
@@ -140,26 +140,26 @@ def _escape(found: re.Match[str]) -> str:
 
 
 class Mask(NamedTuple):
-    """What is printed of each ad."""
+    """The format of each ad."""
 
     columns: tuple[Column, ...]
     between: str = " "
-    #: Behind each column but the last.
+    #: After each column except the last.
     behind: str = ""
-    #: Before and behind each row.
+    #: Before and after each row.
     opens: str = ""
     closes: str = "\n"
     heads: bool = True
-    #: Longest line; 0 for any.
+    #: Maximum line length; 0 for any.
     widest: int = 0
 
     @property
     def expressions(self) -> list[str]:
-        """What the columns look at; for a renderer, its own attribute alone."""
+        """The expressions that the columns need; for a renderer, only its own attribute."""
         return [column.attr for column in self.columns if column.attr]
 
 
-def lines(mask: Mask, rows: Iterable[Row]) -> Iterator[str]:
+def lines(mask: Mask, rows: Iterable[AdRow]) -> Iterator[str]:
     """The heading, if there is one, and a line for each row, each with its end."""
     shown = [column for column in mask.columns if not column.hidden]
     cells = [[column.shown(row) for column in shown] for row in rows]
@@ -187,7 +187,7 @@ def _fitted(column: Column, cell: str | None, wide: int) -> str:
 
 
 def _missing(otherwise: str, wide: int) -> str:
-    """What stands for nothing: a doubled sign fills the column."""
+    """The text for a missing value: a doubled sign fills the column."""
     if len(otherwise) == 2 and otherwise[0] == otherwise[1] and wide >= 3:
         return f"[{otherwise[0] * (wide - 2)}]"
     return otherwise[:1] if len(otherwise) == 2 and otherwise[0] == otherwise[1] else otherwise

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final, Protocol
 
-from roost.cli.condor.printing.rows import Row
+from roost.cli.condor.printing.rows import AdRow
 
 if TYPE_CHECKING:
     from roost.classad import ClassAd
@@ -28,7 +28,7 @@ class Sink(Protocol):
         ...
 
 
-def write_ads(rows: Iterable[Row], form: str, stream: Sink, names: Sequence[str] = ()) -> None:
+def write_ads(rows: Iterable[AdRow], form: str, stream: Sink, names: Sequence[str] = ()) -> None:
     """Write ads; `names`: only these attributes."""
     wanted = {name.lower() for name in names}
     if form == JSON_LINES:
@@ -43,7 +43,7 @@ def write_ads(rows: Iterable[Row], form: str, stream: Sink, names: Sequence[str]
     write((_only(row, wanted) for row in rows), forms[form], stream, Order.NAME)
 
 
-def _json_lines(rows: Iterable[Row], wanted: set[str], stream: Sink) -> None:
+def _json_lines(rows: Iterable[AdRow], wanted: set[str], stream: Sink) -> None:
     from roost.classad.forms import Order
     from roost.classad.forms.json import format_json
 
@@ -51,7 +51,7 @@ def _json_lines(rows: Iterable[Row], wanted: set[str], stream: Sink) -> None:
         stream.write(format_json(_only(row, wanted), Order.NAME, oneline=True) + "\n")
 
 
-def _only(row: Row, wanted: set[str]) -> ClassAd:
+def _only(row: AdRow, wanted: set[str]) -> ClassAd:
     from roost.classad import ClassAd
 
     if not wanted:

@@ -8,9 +8,9 @@
     WHERE JobStatus == 2
     SUMMARY NONE
 
-A line of columns begins with an attribute or an expression; keywords are written in capitals. Lines that begin with
-``#`` say nothing. Of what HTCondor's language has, ``SELECT UNIQUE``, ``FROM AUTOCLUSTER`` and columns of summaries are
-not taken: they are told as mistakes.
+A line of columns begins with an attribute or an expression; keywords are in capitals. Lines that begin with ``#`` are
+comments. ``SELECT UNIQUE``, ``FROM AUTOCLUSTER`` and columns of summaries of HTCondor's language are not supported:
+they are reported as errors.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _COLUMN_WORDS: Final = frozenset((
 ))  # fmt: skip
 _SEPARATORS: Final = {"RECORDPREFIX": "opens", "RECORDSUFFIX": "closes", "FIELDPREFIX": "between",
                       "FIELDSUFFIX": "behind"}  # fmt: skip
-#: Longest file, characters, and most columns.
+#: Maximum length of a file, characters, and maximum number of columns.
 CHARS_MAX: Final = 1_000_000
 COLUMNS_MAX: Final = 1000
 
@@ -44,7 +44,7 @@ class Sorting(NamedTuple):
 
 
 class PrintFormat(NamedTuple):
-    """What such a file says."""
+    """The contents of such a file."""
 
     mask: Mask
     where: str | None = None
@@ -54,19 +54,19 @@ class PrintFormat(NamedTuple):
 
     @property
     def beside(self) -> list[str]:
-        """What has to be known of an ad beside what its columns are of."""
+        """Expressions of an ad that are needed besides those of its columns."""
         found = [name for column in self.mask.columns for name in looked_at(column.render)]
         return [*found, *(each.expression for each in self.group_by)]
 
 
 class _Wrong(ToolError):
-    """A mistake in the file."""
+    """An error in the file."""
 
 
 def read_print_format(text: str, origin: str) -> PrintFormat:
     """Read the text of a print-format file. Raises ToolError that names the line."""
     if len(text) > CHARS_MAX:
-        raise _Wrong(f"{origin}: a print format has no more than {CHARS_MAX} characters")
+        raise _Wrong(f"{origin}: a print format is limited to {CHARS_MAX} characters")
     reader = _Reader()
     for number, line in enumerate(text.splitlines(), 1):
         try:
@@ -77,7 +77,7 @@ def read_print_format(text: str, origin: str) -> PrintFormat:
 
 
 class _Reader:
-    """Reads line after line."""
+    """Reads line by line."""
 
     def __init__(self) -> None:
         self._separators: dict[str, str] = {}
@@ -89,7 +89,7 @@ class _Reader:
         self._section = ""
 
     def done(self) -> PrintFormat:
-        """What was read."""
+        """The result."""
         columns = tuple(map(self._with_label, self._columns))
         heads = self._flags["heads"] and self._labelled is None
         said = self._separators.get
@@ -138,7 +138,7 @@ class _Reader:
                 case _ if word in _SEPARATORS:
                     self._separators[_SEPARATORS[word]] = collapsed(_bare(next(left, "")))
                 case _:
-                    raise _Wrong(f"SELECT {word}: this is not known here")
+                    raise _Wrong(f"SELECT {word}: unknown keyword")
 
     def _summary(self, words: list[str]) -> None:
         if words not in ([], ["STANDARD"], ["NONE"]):
@@ -147,7 +147,7 @@ class _Reader:
 
     def _column(self, text: str) -> None:
         if len(self._columns) >= COLUMNS_MAX:
-            raise _Wrong(f"a table has no more than {COLUMNS_MAX} columns")
+            raise _Wrong(f"a table is limited to {COLUMNS_MAX} columns")
         self._columns.append(_column(text))
 
     def _with_label(self, column: Column) -> Column:
@@ -173,7 +173,7 @@ def _column(text: str) -> Column:
         elif word in _COLUMN_WORDS:
             said[word] = ""
         else:
-            raise _Wrong(f"{word} is not known here")
+            raise _Wrong(f"{word} is an unknown keyword")
     return _made(attr, said)
 
 
@@ -184,11 +184,11 @@ def _made(attr: str, said: dict[str, str]) -> Column:
         try:
             wide = int(said["WIDTH"])
         except ValueError:
-            raise _Wrong(f"WIDTH {said['WIDTH']}: it must be AUTO or a number") from None
+            raise _Wrong(f"WIDTH {said['WIDTH']}: must be AUTO or a number") from None
     render = None
     if "PRINTAS" in said:
         if said["PRINTAS"] not in RENDERERS:
-            raise _Wrong(f"PRINTAS {said['PRINTAS']}: known are {', '.join(RENDERERS)}")
+            raise _Wrong(f"PRINTAS {said['PRINTAS']}: must be one of {', '.join(RENDERERS)}")
         render = RENDERERS[said["PRINTAS"]].render
     return Column(
         attr,
@@ -217,7 +217,7 @@ def _keys(text: str) -> Iterator[Sorting]:
 
 def _expression(text: str) -> str:
     if not is_name(text) and parsed(text) is None:
-        raise _Wrong(f"{text}: this is not an expression")
+        raise _Wrong(f"{text}: not a valid expression")
     return text
 
 

@@ -1,4 +1,4 @@
-"""The named ways to show a value: what a print format's ``PRINTAS`` names, and the tables use."""
+"""Named formats of values: those that a print format's ``PRINTAS`` names, also used by the tables."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Final, NamedTuple, TypeAlias
 
-from roost.cli.condor.printing.rows import Row
+from roost.cli.condor.printing.rows import AdRow
 from roost.cli.condor.printing.values import Value, whole
 
-Render: TypeAlias = "Callable[[Row, Value], str | None]"
+Render: TypeAlias = "Callable[[AdRow, Value], str | None]"
 
 #: Letter of each JobStatus.
 LETTERS: Final = " IRXCH>S"
@@ -25,7 +25,7 @@ class Renderer(NamedTuple):
     """One of them."""
 
     render: Render
-    #: What it looks at beside the attribute of its column.
+    #: Attributes that it needs besides that of its column.
     looks_at: tuple[str, ...] = ()
 
 
@@ -49,28 +49,28 @@ def date(at: int) -> str:
     return f"{then.tm_mon:2d}/{then.tm_mday:<2d} {then.tm_hour:02d}:{then.tm_min:02d}"
 
 
-def _date(row: Row, value: Value) -> str | None:
+def _date(row: AdRow, value: Value) -> str | None:
     at = whole(value)
     return None if at is None else date(at)
 
 
-def _elapsed(row: Row, value: Value) -> str | None:
+def _elapsed(row: AdRow, value: Value) -> str | None:
     since = whole(value)
     return None if since is None else duration(_seen(row) - since)
 
 
-def _seen(row: Row) -> int:
-    """When an ad was true, epoch s."""
+def _seen(row: AdRow) -> int:
+    """The time of an ad, epoch s."""
     return row.whole("MyCurrentTime") or row.whole("LastHeardFrom") or int(time.time())
 
 
-def _time(row: Row, value: Value) -> str | None:
+def _time(row: AdRow, value: Value) -> str | None:
     seconds = whole(value)
     return None if seconds is None else duration(seconds)
 
 
-def run_time(row: Row) -> int:
-    """How long a job has run in all its runs, s."""
+def run_time(row: AdRow) -> int:
+    """Total run time of a job in all its runs, s."""
     total = row.whole("RemoteWallClockTime")
     since = row.whole("ShadowBday")
     if since and row.whole("JobStatus") in _RUNNING:
@@ -81,11 +81,11 @@ def run_time(row: Row) -> int:
 # -- jobs ------------------------------------------------------------------------------------------------------
 
 
-def _owner(row: Row, value: Value) -> str | None:
+def _owner(row: AdRow, value: Value) -> str | None:
     return str(value) if value.__class__ is str else None
 
 
-def _status(row: Row, value: Value) -> str | None:
+def _status(row: AdRow, value: Value) -> str | None:
     status = whole(value) or 0
     letter = LETTERS[status] if 0 < status < len(LETTERS) else " "
     if row.value("TransferringInput") is True:
@@ -95,13 +95,13 @@ def _status(row: Row, value: Value) -> str | None:
     return letter + ("q" if row.value("TransferQueued") is True else "")
 
 
-def _status_raw(row: Row, value: Value) -> str | None:
+def _status_raw(row: AdRow, value: Value) -> str | None:
     words = ("Unexpanded", "Idle", "Running", "Removed", "Completed", "Held", "XFerOut", "Suspended")
     status = whole(value)
     return words[status] if status is not None and 0 <= status < len(words) else "Unk"
 
 
-def _memory(row: Row, value: Value) -> str | None:
+def _memory(row: AdRow, value: Value) -> str | None:
     used = row.value("MemoryUsage")
     if isinstance(used, int | float):
         return f"{float(used):.1f}"
@@ -109,7 +109,7 @@ def _memory(row: Row, value: Value) -> str | None:
     return None if size is None else f"{size / 1024:.1f}"
 
 
-def _description(row: Row, value: Value) -> str | None:
+def _description(row: AdRow, value: Value) -> str | None:
     told = row.text("JobDescription")
     if told:
         return f"({told})"
@@ -121,7 +121,7 @@ def _description(row: Row, value: Value) -> str | None:
     return f"{os.path.basename(str(value))} {arguments(known)}".rstrip()  # noqa: PTH119
 
 
-def _batch_name(row: Row, value: Value) -> str | None:
+def _batch_name(row: AdRow, value: Value) -> str | None:
     name = row.text("JobBatchName")
     if name:
         return name
@@ -129,18 +129,18 @@ def _batch_name(row: Row, value: Value) -> str | None:
     return f"NODE: {node}" if node and "DAGManJobId" in row else None
 
 
-def _dag_owner(row: Row, value: Value) -> str | None:
+def _dag_owner(row: AdRow, value: Value) -> str | None:
     node = row.text("DAGNodeName")
     return node if node and "DAGManJobId" in row else _owner(row, value)
 
 
-def _host(row: Row, value: Value) -> str | None:
+def _host(row: AdRow, value: Value) -> str | None:
     if row.whole("JobUniverse", 5) == 9:
         return row.text("EC2RemoteVirtualMachineName") or row.text("GridResource") or None
     return row.text("RemoteHost") or "[????????????????]"
 
 
-def _universe(row: Row, value: Value) -> str | None:
+def _universe(row: AdRow, value: Value) -> str | None:
     number = whole(value)
     if number is None:
         return None
@@ -149,7 +149,7 @@ def _universe(row: Row, value: Value) -> str | None:
     return UNIVERSES.get(number, "Unknown").lower()
 
 
-def _bytes(row: Row, value: Value) -> str | None:
+def _bytes(row: AdRow, value: Value) -> str | None:
     count = whole(value)
     if count is None:
         return None
@@ -159,27 +159,32 @@ def _bytes(row: Row, value: Value) -> str | None:
     return f"{size:.1f} {units[0]}"
 
 
+def _factory_mode(row: AdRow, value: Value) -> str | None:
+    mode = whole(value)
+    return None if mode is None else {-1: "Errs", 0: "Norm", 1: "Held", 2: "Done", 3: "Gone"}.get(mode, "Unk")
+
+
 # -- machines --------------------------------------------------------------------------------------------------
 
 
-def _load(row: Row, value: Value) -> str | None:
+def _load(row: AdRow, value: Value) -> str | None:
     return f"{float(value):.3f}" if isinstance(value, int | float) else None
 
 
-def _activity(row: Row, value: Value) -> str | None:
+def _activity(row: AdRow, value: Value) -> str | None:
     since = whole(value)
     if since is None or not (row.whole("MyCurrentTime") or row.whole("LastHeardFrom")):
         return "   [Unknown]"
     return duration(_seen(row) - since)
 
 
-def _platform(row: Row, value: Value) -> str | None:
+def _platform(row: AdRow, value: Value) -> str | None:
     arch = {"X86_64": "x64", "INTEL": "x86"}.get(row.text("Arch"), row.text("Arch"))
     system = row.text("OpSysAndVer") or row.text("OpSys")
     return f"{arch}/{system}" if system else None
 
 
-def _cpu_time(row: Row, value: Value) -> str | None:
+def _cpu_time(row: AdRow, value: Value) -> str | None:
     return duration(run_time(row))
 
 
@@ -194,6 +199,7 @@ RENDERERS: Final = {
     "DAG_OWNER": Renderer(_dag_owner, ("DAGManJobId", "DAGNodeName")),
     "DATE": Renderer(_date),
     "ELAPSED_TIME": Renderer(_elapsed, ("MyCurrentTime", "LastHeardFrom")),
+    "JOB_FACTORY_MODE": Renderer(_factory_mode),
     "JOB_DESCRIPTION": Renderer(_description, _ARGUMENTS),
     "JOB_STATUS": Renderer(_status, ("TransferringInput", "TransferringOutput", "TransferQueued")),
     "JOB_STATUS_RAW": Renderer(_status_raw),
@@ -211,10 +217,10 @@ RENDERERS: Final = {
 
 
 def rendered(name: str) -> Render:
-    """The renderer of a name."""
+    """The renderer with a name."""
     return RENDERERS[name].render
 
 
 def looked_at(render: Render | None) -> tuple[str, ...]:
-    """What a renderer looks at beside its column's attribute."""
+    """The attributes that a renderer needs besides that of its column."""
     return next((each.looks_at for each in RENDERERS.values() if each.render is render), ())

@@ -1,7 +1,7 @@
-"""An ad as a command has it: names to values, and expressions that are evaluated when they are first needed.
+"""An ad in a command: names to values, and expressions that are evaluated when first needed.
 
-Ads come from the pool as JSON objects (see `roost.wire.ads`), or from files. Names are looked up without regard to
-case. A projection of evaluated attributes and a whole ad are used alike.
+Ads come from the pool as JSON objects (see `roost.wire.ads`), or from files. Names are case-insensitive. A projection
+of evaluated attributes and a whole ad are used alike.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _WORDS: Final = frozenset(("true", "false", "undefined", "error", "is", "isnt", "my", "target"))
 _PLAIN: Final = (bool, int, float, str)
-#: Functions that look at attributes which their text does not name.
+#: Functions that read attributes which are not named in their text.
 _LOOKS_AROUND: Final = re.compile(r"\b(?:eval|unresolved|unparse|evalInEach\w*|countMatches)\s*\(", re.IGNORECASE)
 
 
@@ -29,7 +29,7 @@ def is_name(text: str) -> bool:
     return _NAME.match(text) is not None and text.lower() not in _WORDS
 
 
-class Row:
+class AdRow:
     """One ad."""
 
     __slots__ = ("_ad", "_folded", "_texts", "data")
@@ -39,11 +39,11 @@ class Row:
         self.data = data
         self._folded: dict[str, Any] | None = None
         self._ad: ClassAd | None = None
-        #: Attributes that are expressions where they are not strings, in an ad that cannot evaluate them.
+        #: Attributes that are expressions unless they are strings, in an ad that cannot evaluate them.
         self._texts = texts
 
     @classmethod
-    def of(cls, ad: ClassAd) -> Row:
+    def of(cls, ad: ClassAd) -> AdRow:
         """The row of an ad at hand."""
         from roost.wire.ads import ad_data
 
@@ -53,7 +53,7 @@ class Row:
 
     @property
     def ad(self) -> ClassAd:
-        """As an ad, for whatever needs the language."""
+        """The row as an ad, for uses that need the language."""
         if self._ad is None:
             from roost.wire.ads import ad_from
 
@@ -64,7 +64,7 @@ class Row:
         return self._cell(name) is not None
 
     def value(self, expression: str) -> Value:
-        """What an attribute or any other expression is."""
+        """The value of an attribute or any other expression."""
         cell = self.data.get(expression)
         if isinstance(cell, _PLAIN):
             return cell
@@ -80,14 +80,16 @@ class Row:
         return self._evaluated(expression)
 
     def known(self, expression: str) -> Value:
-        """The value of an attribute, if it can be known here; UNDEFINED for an expression that was sent as it is."""
+        """The value of an attribute, if known without evaluation; UNDEFINED for an expression that was sent
+        unevaluated.
+        """
         if expression in self._texts:
             cell = self._cell(expression)
             return cell if isinstance(cell, _PLAIN) else UNDEFINED
         return self.value(expression)
 
     def raw(self, expression: str) -> str:
-        """The text of an attribute as it stands in the ad, or of any other expression."""
+        """The unevaluated text of an attribute, or of any other expression."""
         cell = self._cell(expression)
         if cell is None:
             return str(UNDEFINED) if is_name(expression) else str(parsed(expression))
@@ -98,17 +100,17 @@ class Row:
         return unparse(item_node(self.ad[expression]), old=True)
 
     def text(self, name: str, otherwise: str = "") -> str:
-        """A string; `otherwise` where it is none."""
+        """A string; `otherwise` if it is not one."""
         value = self.value(name)
         return value if value.__class__ is str else otherwise
 
     def number(self, name: str, otherwise: float = 0) -> float:
-        """A number; `otherwise` where it is none."""
+        """A number; `otherwise` if it is not one."""
         value = self.value(name)
         return value if isinstance(value, int | float) else otherwise
 
     def whole(self, name: str, otherwise: int = 0) -> int:
-        """An integer; `otherwise` where it is not a number."""
+        """An integer; `otherwise` if it is not a number."""
         return int(self.number(name, otherwise))
 
     def _cell(self, name: str) -> Any:
@@ -127,7 +129,7 @@ class Row:
 
 
 def value_of(found: object) -> Value:
-    """A value of the language as a value of tables."""
+    """A ClassAd value as a value of tables."""
     if isinstance(found, _PLAIN):
         return found
     from roost.classad.unparse import unparse_value
@@ -137,7 +139,7 @@ def value_of(found: object) -> Value:
 
 @lru_cache(maxsize=1000)
 def parsed(text: str) -> Expr | None:
-    """An expression of the command line; None for one that cannot be read."""
+    """An expression of the command line; None for an invalid one."""
     from roost.classad import ParseError, Syntax, parse_expression
 
     try:
@@ -147,7 +149,7 @@ def parsed(text: str) -> Expr | None:
 
 
 def needed(expressions: Iterable[str]) -> list[str] | None:
-    """The attributes that expressions look at; None for all."""
+    """The attributes that expressions need; None for all."""
     found: dict[str, str] = {}
     for text in expressions:
         if is_name(text):

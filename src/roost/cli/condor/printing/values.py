@@ -1,7 +1,7 @@
 """Values as the tables see them, and their texts.
 
-A value is a bool, an int, a float, a str, or `Code`: the text of anything else, UNDEFINED, ERROR, a list, a time.
-Most of what a pool says is plain, and needs nothing of the ClassAd language to be printed.
+A value is a bool, an int, a float, a str, or `Code`: the text of any other value, such as UNDEFINED, ERROR, a list or a
+time. Most values from a pool are plain, and are printed without the ClassAd language.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ Value: TypeAlias = "bool | int | float | str | Code"
 UNDEFINED: Final = Code("undefined")
 ERROR: Final = Code("error")
 
-#: A real of 16 digits that needs no exponent: with a point, and without.
+#: Formats of a real of 16 digits that needs no exponent: with a point, and without.
 _PLAIN_REAL: Final = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 
 
 def text_of(value: Value) -> str:
-    """As ``%v`` prints it: strings bare, all else as in an ad."""
+    """The form of ``%v``: strings bare, all else as in an ad."""
     kind = value.__class__
     if kind is bool:
         return "true" if value else "false"
@@ -36,7 +36,7 @@ def text_of(value: Value) -> str:
 
 
 def quoted(value: Value) -> str:
-    """As ``%V`` prints it: as in an ad."""
+    """The form of ``%V``: as in an ad."""
     if value.__class__ is str:
         return '"' + str(value).replace('"', '\\"') + '"'
     return text_of(value)

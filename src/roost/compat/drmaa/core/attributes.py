@@ -1,4 +1,4 @@
-"""Attributes of job templates: which there are, and what their values may be."""
+"""Attributes of job templates: their names and allowed values."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ VECTORS: Final = (ARGUMENTS, ENVIRONMENT, EMAIL)
 _EVERYWHERE: Final = (
     COMMAND, STATE, DIRECTORY, NAME, INPUT, OUTPUT, ERROR, JOIN, NATIVE, BLOCK_EMAIL, START, DEADLINE, HARD_LIMIT,
 )  # fmt: skip
-#: Of the standard, and impossible: to why.
+#: Unsupported attributes of the standard, with the reason.
 _ABSENT: Final = {
     "drmaa_duration_hlimit": "the pool limits the wall clock time of jobs only: use drmaa_wct_hlimit",
     "drmaa_duration_slimit": "the pool limits the wall clock time of jobs only: use drmaa_wct_slimit",
@@ -58,12 +58,12 @@ VECTOR_MAX: Final = 10_000
 
 
 def scalars(*, has_cell: bool) -> tuple[str, ...]:
-    """The attributes with one value that the pool has."""
+    """The attributes with one value that the pool supports."""
     return (*_EVERYWHERE, *((CATEGORY, SOFT_LIMIT) if has_cell else (TRANSFER,)))
 
 
 def check(name: str, value: str | Sequence[str], *, has_cell: bool) -> None:
-    """Raise DrmaaError for an attribute that the pool lacks, or for a value that it cannot have."""
+    """Raise DrmaaError for an unsupported attribute or an invalid value."""
     is_vector = not isinstance(value, str)
     if name not in (VECTORS if is_vector else scalars(has_cell=has_cell)):
         why = _ABSENT.get(name)
@@ -99,7 +99,7 @@ def _check_scalar(name: str, value: str) -> None:
 
 
 def _check_placeholders(name: str, value: str, first: tuple[str, ...]) -> None:
-    """Placeholders of directories stand at the beginning, and only those that make sense."""
+    """Check that placeholders of directories are at the beginning, and that they apply here."""
     for word in (HOME, PLACE):
         at = value.find(word, len(word) if value.startswith(word) and word in first else 0)
         if at >= 0:
@@ -117,27 +117,27 @@ def _check_vector(name: str, values: Sequence[str]) -> None:
 
 
 def text_of(template: Template, name: str) -> str:
-    """A value; "" where it is not set."""
+    """A value; "" if it is not set."""
     found = template.get(name, "")
     assert isinstance(found, str)
     return found
 
 
 def list_of(template: Template, name: str) -> list[str]:
-    """A vector; empty where it is not set."""
+    """A vector; empty if it is not set."""
     found = template.get(name, ())
     assert not isinstance(found, str)
     return list(found)
 
 
 def check_whole(template: Template, *, is_bulk: bool) -> None:
-    """Raise DrmaaError for a template that cannot be a job."""
+    """Raise DrmaaError for a template that cannot be submitted."""
     if not text_of(template, COMMAND):
         raise DrmaaError(Code.DENIED_BY_DRM, f"the job template has no {COMMAND}")
     for name in (DIRECTORY, INPUT, OUTPUT, ERROR):
         if INDEX in text_of(template, name) and not is_bulk:
             raise DrmaaError(Code.DENIED_BY_DRM, f"{name}: only jobs of drmaa_run_bulk_jobs have {INDEX}")
-    # An error path is without effect beside joined files, which the standard says.
+    # With joined files an error path has no effect, as the standard says.
 
 
 def bulk_range(begin: int, end: int, step: int) -> tuple[int, int, int]:

@@ -1,7 +1,8 @@
 """From a job template to a job of `qsub`, in a pool with a Grid Engine cell.
 
-The weakest first: `-p 0 -b y -shell n -w e`, the files of default requests, the options in a script (`-b n`), those of
-the job category (a line of a qtask file), the native specification, and the other attributes of the template.
+In increasing order of precedence: `-p 0 -b y -shell n -w e`, the files of default requests, the options in a script
+(`-b n`), those of the job category (a line of a qtask file), the native specification, and the other attributes of the
+template.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from roost.compat.drmaa.core.pool import SessionPool
     from roost.schedd.submit.plan import ClusterPlan
 
-#: Options of the command `qsub` alone.
+#: Options of the command `qsub` only.
 _OF_COMMANDS: Final = frozenset(("help", "verify", "sync", "t", "terse"))
 _CWD: Final = "SGE_DRMAA_ALLOW_CWD"
 _TASK: Final = "$TASK_ID"
@@ -108,7 +109,7 @@ def _options(words: list[str], place: str, warn: Callable[[str], None]) -> list[
 
 
 def _effective(given: list[Given], place: str, warn: Callable[[str], None]) -> list[Given]:
-    """The options that act; others are told."""
+    """The options that take effect; warns about others."""
     found = []
     for each in given:
         is_verification = each.name == "w" and each.value in ("w", "v", "p")
@@ -121,7 +122,7 @@ def _effective(given: list[Given], place: str, warn: Callable[[str], None]) -> l
 
 
 def _work(template: at.Template, asked: Asked, stronger: list[Given]) -> Work:
-    """What is to be run; the options of a script are noted. Raises Failure."""
+    """The command or script to run; options in a script are recorded. Raises Failure."""
     command, arguments = at.text_of(template, at.COMMAND), tuple(at.list_of(template, at.ARGUMENTS))
     merged = Asked()
     merged.take(stronger)
@@ -160,7 +161,7 @@ def _take_attributes(template: at.Template, asked: Asked, tasks: tuple[int, int,
 
 
 def directory(template: at.Template, index: str) -> str:
-    """The directory of the job, `index` in the place of the number of a bulk job; relative to the home directory."""
+    """The directory of the job, with `index` replacing the number of a bulk job; relative to the home directory."""
     home = str(Path("~").expanduser())
     text = at.text_of(template, at.DIRECTORY).replace(at.HOME, home, 1).replace(at.INDEX, index)
     return posixpath.join(home, text)

@@ -37,7 +37,7 @@ class Code(IntEnum):
     NO_MORE_ELEMENTS = 25
 
 
-#: What drmaa_strerror tells.
+#: The texts of drmaa_strerror.
 TEXTS: Final = {
     Code.SUCCESS: "the call succeeded",
     Code.INTERNAL_ERROR: "internal error",

@@ -1,4 +1,4 @@
-"""How jobs ended: what `drmaa_wait` tells of one, read from its ad in the history."""
+"""How jobs ended: the results of `drmaa_wait`, read from the ad in the history."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from roost.base.records import dataclass, field
 from roost.classad import ClassAd
 from roost.schedd.status import JobStatus
 
-#: Attributes that an ending is read from.
+#: Attributes from which an ending is read.
 SHOWN: Final = (
     "ClusterId", "ProcId", "JobStatus", "ExitCode", "ExitBySignal", "ExitSignal", "JobCoreDumped", "NumJobStarts",
     "RemoteUserCpu", "RemoteSysCpu", "ImageSize", "ResidentSetSize", "JobPrio", "QDate", "JobCurrentStartExecutingDate",
@@ -18,14 +18,14 @@ SHOWN: Final = (
     "RemoteWallClockTime",
 )  # fmt: skip
 _KIB: Final = 1024
-#: What getrusage(2) tells, in the order of Grid Engine.
+#: Fields of getrusage(2), in the order of Grid Engine.
 _RESOURCES: Final = (
     "ru_wallclock", "ru_utime", "ru_stime", "ru_maxrss", "ru_ixrss", "ru_ismrss", "ru_idrss", "ru_isrss", "ru_minflt",
     "ru_majflt", "ru_nswap", "ru_inblock", "ru_oublock", "ru_msgsnd", "ru_msgrcv", "ru_nsignals", "ru_nvcsw",
     "ru_nivcsw",
 )  # fmt: skip
 
-#: Bits of the number that `drmaa_wait` gives in C; the exit status is in the second byte, the signal in the third.
+#: Bits of the number that `drmaa_wait` returns in C; the exit status is in the second byte, the signal in the third.
 EXITED: Final = 1
 SIGNALED: Final = 2
 CORE_DUMPED: Final = 4
@@ -41,9 +41,9 @@ class Ending:
     #: 0 for none.
     signal: int = 0
     has_core_dump: bool = False
-    #: It was removed, or never ran.
+    #: Whether it was removed or never ran.
     was_aborted: bool = False
-    #: Name to value; empty if it never ran, or nothing is known of it any more.
+    #: Name to value; empty if it never ran or its record is gone.
     usage: Mapping[str, str] = field(default_factory=dict)
 
     @property

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 _INDEX: Final = "\0"
 _TASK: Final = "$INT(task)"
-#: What stays as it is, though the machine's values are put in for what looks like it.
+#: Protects `$$(` from substitution of the machine's attributes.
 _DOLLARS: Final = "$$(DOLLARDOLLAR)("
 
 
@@ -67,7 +67,7 @@ def plan(
 
 
 def _removal(template: at.Template) -> list[str]:
-    """When the job is to be removed."""
+    """The condition under which the job is removed."""
     found = []
     if deadline := at.text_of(template, at.DEADLINE):
         found.append(f"time() >= {instant(deadline, at.DEADLINE, time.time())}")
@@ -111,7 +111,7 @@ def _description(template: at.Template, tasks: tuple[int, int, int] | None) -> s
 
 
 def _program(command: str, place: str) -> str:
-    """The path of a command: as shells find it, unless it is in the job's directory."""
+    """The path of a command: as a shell finds it, unless it is in the job's directory."""
     plain = posixpath.join(place, command)
     return plain if "/" in command else shutil.which(command) or plain
 

@@ -1,6 +1,6 @@
-"""Connections of a session to its pool: as many as threads ask at the same time, made when they are needed.
+"""Connections of a session to its pool: one for each thread with a concurrent call, created on demand.
 
-What the pool and the pieces of `qsub` raise leaves here as `DrmaaError`.
+Exceptions of the pool and of the parts of `qsub` are raised as `DrmaaError`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-#: Codes of the queue's refusals that are not about the job.
+#: Codes of refusals by the queue that do not concern the job.
 _CODES: Final = {
     "not-permitted": Code.AUTH_FAILURE,
     "permission-denied": Code.AUTH_FAILURE,
@@ -51,7 +51,7 @@ class Connections:
 
     @contextmanager
     def pool(self) -> Iterator[SessionPool]:
-        """A connection that no other thread uses meanwhile. Raises DrmaaError."""
+        """A connection for exclusive use by this thread. Raises DrmaaError."""
         with translated():
             held = self._taken()
         try:
@@ -59,7 +59,7 @@ class Connections:
                 yield held[1]
         except DrmaaError as error:
             if error.code is Code.DRM_COMMUNICATION_FAILURE:
-                # The next one begins anew.
+                # The next call connects again.
                 held[0].__exit__(None, None, None)
                 raise
             self._give_back(held)
@@ -72,7 +72,7 @@ class Connections:
     def _taken(self) -> tuple[AbstractContextManager[SessionPool], SessionPool]:
         with self._lock:
             if self._process != os.getpid():
-                # Connections of the process that this one was forked from are that one's.
+                # After a fork, the parent's connections belong to the parent.
                 self._idle, self._process = [], os.getpid()
             if self._idle:
                 return self._idle.pop()
@@ -86,7 +86,7 @@ class Connections:
             self._idle.append(held)
 
     def close(self) -> None:
-        """Leave."""
+        """Close all connections."""
         with self._lock:
             idle, self._idle = self._idle, []
         for context, _ in idle:
@@ -95,7 +95,7 @@ class Connections:
 
 @contextmanager
 def translated() -> Iterator[None]:
-    """Raise what goes wrong as DrmaaError."""
+    """Raise errors as DrmaaError."""
     try:
         yield
     except Refused as refused:
@@ -108,5 +108,5 @@ def translated() -> Iterator[None]:
 
 
 def plain(text: str) -> str:
-    """What `qsub` says, without the words that only a command says."""
+    """A message of `qsub`, without the parts that only make sense for a command."""
     return text.removeprefix("Unable to run job: ").removesuffix("\nExiting.").removeprefix("qsub: ").strip()

@@ -1,6 +1,6 @@
-"""Which jobs a session has, and which of them it has reaped: a file that outlives the program.
+"""The jobs of a session, and which of them were reaped: a file that outlives the program.
 
-A line is written before a submission (``P``), with what was submitted (``S``), and with what was reaped (``R``). A
+A line is written before a submission (``P``), for the submitted jobs (``S``), and for reaped jobs (``R``). A
 program that died between the first two may have jobs that no line names: `is_cut` says so, and the session looks for
 them by the attribute that all its jobs have.
 """
@@ -15,9 +15,9 @@ from typing import Final
 
 from roost.compat.drmaa.core.codes import Code, DrmaaError
 
-#: Records that nothing was written to for so long are removed, s.
+#: Records that were not written to for this time are removed, s.
 KEPT_S: Final = 30 * 86_400
-#: A session with a longer record takes no more jobs, bytes; a job takes about 20.
+#: A session with a longer record accepts no more jobs, bytes; a job takes about 20.
 BYTES_MAX: Final = 64 * 1024 * 1024
 #: Ids in a line.
 _TOGETHER: Final = 1000
@@ -31,7 +31,7 @@ class Record:
         #: Ids of queue and DRMAA, ``12.0=12``, of jobs that were submitted and not reaped, in order.
         self.jobs: dict[str, str] = {}
         self.reaped: set[str] = set()
-        #: There was no record, or the last submission may have come to nothing or to a job.
+        #: Whether there was no record, or the last submission was interrupted.
         self.is_cut = True
         self._read()
 
@@ -71,7 +71,7 @@ class Record:
             self.jobs.pop(job, None)
 
     def begin(self) -> None:
-        """Note that something is about to be submitted. Raises DrmaaError."""
+        """Record that a submission begins. Raises DrmaaError."""
         try:
             if self._path.exists() and self._path.stat().st_size > BYTES_MAX:
                 raise DrmaaError(
@@ -83,15 +83,15 @@ class Record:
             raise self._unwritable(error) from None
 
     def submitted(self, jobs: Iterable[tuple[str, str]]) -> None:
-        """Note jobs: ids of the queue, and of DRMAA. Raises DrmaaError."""
+        """Record submitted jobs: ids of the queue, and of DRMAA. Raises DrmaaError."""
         self._note("S", [f"{job}={name}" for job, name in jobs])
 
     def nothing(self) -> None:
-        """Note that nothing was submitted. Raises DrmaaError."""
+        """Record that nothing was submitted. Raises DrmaaError."""
         self._note("S", [""])
 
     def reap(self, jobs: Iterable[str]) -> None:
-        """Note jobs of the queue as reaped. Raises DrmaaError."""
+        """Record jobs of the queue as reaped. Raises DrmaaError."""
         self._note("R", list(jobs))
 
     def _note(self, letter: str, words: list[str]) -> None:
@@ -113,7 +113,7 @@ class Record:
 
 
 def _tidy(directory: Path) -> None:
-    """Remove what no program has used for long."""
+    """Remove records that no program has used for KEPT_S."""
     now = time.time()
     for path in directory.iterdir():
         if now - path.stat().st_mtime > KEPT_S:

@@ -1,9 +1,8 @@
-"""The session: its jobs, what is done to them, and waiting for their ends.
+"""The session: its jobs, control of them, and waiting for them to end.
 
 All jobs of a session have its name in the attribute DrmaaSession, and the session keeps a record of them
-(`record.Record`): another program that begins a session with the same contact string goes on with them. Calls are safe
-in any number of threads. Waiting asks the pool again and again, at growing intervals; a queue that is away for a while
-is waited for.
+(`record.Record`): another program that begins a session with the same contact string continues with them. Calls are
+thread-safe. Waiting polls the pool at growing intervals, and tolerates a queue that is down for a while.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from roost.compat.drmaa.core.record import Record
 from roost.compat.drmaa.core.states import SHOWN as STATE_SHOWN
 from roost.compat.drmaa.core.states import Known, State, state_of
 from roost.explain.cell_tasks import array_of
-from roost.model.cell_requests import HELD, PREDECESSORS, SUSPENDERS, TASKS
+from roost.model.cell_requests import HELD, JOB_SUSPENDERS, PREDECESSORS, SUSPENDERS, TASKS, JobSuspender
 from roost.runtime.home import Home
 from roost.runtime.identity import host_name
 from roost.schedd.status import JobStatus
@@ -38,15 +37,15 @@ SESSION: Final = "DrmaaSession"
 ANY: Final = "DRMAA_JOB_IDS_SESSION_ANY"
 ALL: Final = "DRMAA_JOB_IDS_SESSION_ALL"
 FOREVER: Final = -1
-#: First and longest pause between two questions, s; the longer a question takes, the longer it is.
+#: First and longest pause between two queries, s; it grows with the time that a query takes.
 _FIRST_S: Final = 0.03
 _LONGEST_S: Final = 1.0
 _SHARE: Final = 5
-#: How long waiting puts up with a pool that does not answer, s.
+#: How long waiting tolerates a pool that does not answer, s.
 OUTAGE_S: Final = 600.0
-#: Jobs that are named in one request.
+#: Most jobs named in one request.
 TOGETHER: Final = 1000
-#: More jobs of one cluster are asked for by its number.
+#: More jobs of one cluster are queried by its number.
 _APART_MAX: Final = 10
 _CONTACT: Final = re.compile(r"session=([A-Za-z0-9_.-]{1,128})\Z")
 _ID: Final = re.compile(r"(\d{1,9})(?:\.(\d{1,9}))?\Z")
@@ -66,7 +65,7 @@ _WRONG: Final = {
     "release": Code.RELEASE_INCONSISTENT_STATE,
     "terminate": Code.INVALID_JOB,
 }
-#: Operations that change nothing where nothing is to be changed.
+#: Operations that succeed without effect if the job is already in the requested state.
 _LENIENT: Final = ("hold", "release", "terminate")
 _SAID: Final = {
     Code.SUSPEND_INCONSISTENT_STATE: "it does not run",
@@ -80,7 +79,7 @@ _SAID: Final = {
 class SessionJob:
     """A job that was not reaped yet."""
 
-    #: As DRMAA calls it, and as the queue does.
+    #: Its id in DRMAA, and in the queue.
     id: str
     job: str
     ended: Ending | None = None
@@ -100,13 +99,13 @@ class Waited:
     ending: Ending
 
 
-class Session:
+class ActiveSession:
     """An active session."""
 
     def __init__(self, contact: str | None = None, warn: Callable[[str], None] | None = None) -> None:
-        """Begin, or go on with the session that `contact` names. Raises DrmaaError.
+        """Begin a session, or continue the one that `contact` names. Raises DrmaaError.
 
-        `warn` is told once what has no effect.
+        `warn` gets each warning once, about what has no effect.
         """
         self._warn = warn or (lambda text: None)
         self._warned: set[str] = set()
@@ -128,22 +127,22 @@ class Session:
 
     @property
     def contact(self) -> str:
-        """What another program goes on with the session by."""
+        """The contact string by which another program continues the session."""
         return f"session={self.name}"
 
     def close(self) -> None:
-        """End the session; its jobs go on, and calls that wait in other threads fail."""
+        """End the session; its jobs continue, and calls that wait in other threads fail."""
         self._ended.set()
         self._connections.close()
 
     def warn(self, text: str) -> None:
-        """Tell something once."""
+        """Issue a warning once."""
         if text not in self._warned:
             self._warned.add(text)
             self._warn(text)
 
     def _find_lost(self, pool: SessionPool) -> None:
-        """Find jobs of a submission in which a program died."""
+        """Find the jobs of a submission during which a program died."""
         constraint, shown = f'{SESSION} == "{self.name}" && Owner == "{self.user}"', ("ClusterId", "ProcId", TASKS)
         rows = [
             *pool.ask(queue.Query(owners=(self.user,), constraint=constraint, projection=shown)),
@@ -174,7 +173,7 @@ class Session:
         at.check(name, value, has_cell=self.has_cell)
 
     def run_job(self, template: at.Template, directory: str = "") -> str:
-        """Submit a job; its id. `directory`: the present directory of the program. Raises DrmaaError."""
+        """Submit a job; its id. `directory`: the current directory of the program. Raises DrmaaError."""
         return self._submit(template, None, directory)[0]
 
     def run_bulk(self, template: at.Template, begin: int, end: int, step: int, directory: str = "") -> list[str]:
@@ -215,10 +214,10 @@ class Session:
             return SessionJob(job, job)
         return SessionJob(f"{cluster}.{tasks[0] + proc * tasks[2]}" if tasks else f"{cluster}", job)
 
-    # -- looking ---------------------------------------------------------------------------------------------------
+    # -- queries ---------------------------------------------------------------------------------------------------
 
     def state(self, id_: str) -> State:
-        """What a job does. Raises DrmaaError."""
+        """The state of a job. Raises DrmaaError."""
         known, job = self._found(id_)
         if known is not None and known.ended is not None:
             return State.FAILED if known.ended.was_aborted else State.DONE
@@ -235,23 +234,26 @@ class Session:
         return State.FAILED if known.ended.was_aborted else State.DONE
 
     def _beside(self, pool: SessionPool, row: Mapping[str, Any]) -> Known:
-        """What others know of a job: whether it waits for others to leave, and who has suspended it.
+        """What the job's ad does not say: whether it waits for other jobs, and who suspended it.
 
-        A machine tells what of a cell suspends a job, and not what of its owner's policy does. In an ordinary pool a
-        job that the session has not suspended is suspended by policy.
+        The slot's ad says who. Until it does, a job that the session has suspended is suspended by the session.
         """
         numbers = tuple(word for word in str(row.get(PREDECESSORS) or "").split(",") if word)
         waits = bool(numbers) and bool(pool.ask(queue.Query(jobs=numbers, projection=("ClusterId",), limit=1)))
         by_user = by_system = False
         if row.get("JobStatus") == JobStatus.SUSPENDED:
             names = (str(row.get("RemoteHost", "")),)
-            ads = pool.ask(central.Ads(kind="Machine", names=names, projection=("Name", SUSPENDERS), values=True))
-            by_user = f"{row['ClusterId']}.{row['ProcId']}" in self._suspended
-            by_system = any(ad.get(SUSPENDERS) for ad in ads) or not (by_user or self.has_cell)
+            shown = ("Name", SUSPENDERS, JOB_SUSPENDERS)
+            ads = pool.ask(central.Ads(kind="Machine", names=names, projection=shown, values=True))
+            own = {cause for ad in ads for cause in str(ad.get(JOB_SUSPENDERS) or "").split(",") if cause}
+            by_system = JobSuspender.POLICY in own or any(ad.get(SUSPENDERS) for ad in ads)
+            by_session = f"{row['ClusterId']}.{row['ProcId']}" in self._suspended
+            by_user = JobSuspender.COMMAND in own if own or by_system else by_session
+            by_system = by_system or not by_user
         return Known(now=time.time(), has_cell=self.has_cell, waits=waits, by_user=by_user, by_system=by_system)
 
     def _found(self, id_: str) -> tuple[SessionJob | None, str]:
-        """The job of the session, if it is one, and what the queue calls it. Raises DrmaaError."""
+        """The job of the session, if it is one, and its id in the queue. Raises DrmaaError."""
         with self._lock:
             known = self._by_id.get(id_)
         if known is not None:
@@ -269,7 +271,7 @@ class Session:
         raise _unknown(id_)
 
     def _look(self, jobs: Iterable[SessionJob]) -> None:
-        """Look which jobs have ended. Raises DrmaaError."""
+        """Check which jobs have ended. Raises DrmaaError."""
         looked = [each for each in jobs if each.ended is None]
         if not looked:
             return
@@ -288,7 +290,7 @@ class Session:
         endings = {(int(row["ClusterId"]), int(row["ProcId"])): row for row in rows}
         for each in (*stay, *gone):
             end = endings.get(each.place)
-            # The history forgets jobs.
+            # The history may have dropped the job.
             each.ended = Ending(was_aborted=True) if end is None else ending_of(end)
 
     # -- waiting ---------------------------------------------------------------------------------------------------
@@ -323,7 +325,7 @@ class Session:
         return Waited(job.id, job.ended)
 
     def _look_in_order(self, jobs: list[SessionJob]) -> None:
-        """Look for ends, unless there is one already."""
+        """Check for ended jobs, unless there is one already."""
         if not any(each.ended is not None for each in jobs):
             self._look(jobs)
 
@@ -374,7 +376,7 @@ class Session:
         return [f"{row['ClusterId']}.{row['ProcId']}" for row in rows]
 
     def _has_been(self, id_: str) -> bool:
-        """Whether there was a job of that id."""
+        """Whether a job with that id existed."""
         with self._connections.pool() as pool:
             rows = pool.ask(
                 queue.History(jobs=(id_.partition(".")[0],), projection=("ClusterId", "ProcId", TASKS))
@@ -390,7 +392,7 @@ class Session:
         self._record.reap([each.job for each in jobs])
 
     def _until(self, look: Callable[[], T | None], timeout_s: float) -> T:
-        """Look until there is something. Raises DrmaaError."""
+        """Poll until `look` returns a result. Raises DrmaaError."""
         if timeout_s < 0 and timeout_s != FOREVER:
             raise DrmaaError(Code.INVALID_ARGUMENT, f"a timeout is -1, 0 or a number of seconds, not {timeout_s:g}")
         until = None if timeout_s == FOREVER else time.monotonic() + timeout_s
@@ -461,14 +463,14 @@ class Session:
                     continue
                 raise DrmaaError(Code.INVALID_JOB, f"job {id_} has left the queue")
             if operation == "release" or (why == "already-done" and operation in _LENIENT):
-                # It is as it is wanted.
+                # It is already in the requested state.
                 continue
             code = _WRONG[operation]
             raise DrmaaError(code, f"job {id_}: {_SAID.get(code, why)}")
 
 
 def _name(contact: str | None) -> str:
-    """The session that a contact string names; a new one where there is none. Raises DrmaaError."""
+    """The session that a contact string names; a new one if there is none. Raises DrmaaError."""
     if not contact:
         return f"{host_name().partition('.')[0]}.{os.getpid()}.{time.time_ns()}"
     found = _CONTACT.match(contact)
@@ -485,7 +487,7 @@ def _unknown(id_: str) -> DrmaaError:
 
 
 def _named(jobs: Sequence[SessionJob]) -> list[tuple[str, ...]]:
-    """Names of jobs for requests, a cluster for all of its jobs where they are many."""
+    """Names of jobs for requests; a cluster stands for its jobs if they are many."""
     by_cluster: dict[int, list[str]] = {}
     for each in jobs:
         by_cluster.setdefault(each.place[0], []).append(each.job)

@@ -1,4 +1,4 @@
-"""What a job in the queue does, in DRMAA's states."""
+"""The state of a job in the queue in DRMAA's terms."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from roost.explain.cell_tasks import held_by
 from roost.model.cell_requests import HELD, NOT_BEFORE, PREDECESSORS
 from roost.schedd.status import JobStatus
 
-#: Attributes that a state is read from.
+#: Attributes from which a state is read.
 SHOWN: Final = (
     "ClusterId", "ProcId", "JobStatus", "HoldReasonCode", "RemoteHost", HELD, NOT_BEFORE, PREDECESSORS,
 )  # fmt: skip
@@ -35,20 +35,21 @@ class State(IntEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Known:
-    """What a job's ad does not tell."""
+    """Facts about a job that are not in its ad."""
 
     #: Epoch s.
     now: float
     has_cell: bool
-    #: Other jobs have to leave first.
+    #: Whether other jobs must leave first.
     waits: bool = False
-    #: By whom it is suspended.
+    #: Whether a user suspended it.
     by_user: bool = False
     by_system: bool = False
 
 
 def state_of(row: Mapping[str, Any], known: Known) -> State:
-    """The state of a job that is in the queue; one that runs and would wait on hold is on hold, as in Grid Engine."""
+    """The state of a job in the queue; a running job with a hold that applies after its run is on hold, as in Grid
+    Engine."""
     later = known.waits or float(row.get(NOT_BEFORE) or 0) > known.now
     match row.get("JobStatus"):
         case JobStatus.IDLE:

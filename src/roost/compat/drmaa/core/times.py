@@ -1,4 +1,4 @@
-"""Times of templates: the partial timestamps of drmaa_start_time and drmaa_deadline_time, and lengths of time."""
+"""Times of templates: the partial timestamps of drmaa_start_time and drmaa_deadline_time, and durations."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ _STAMP: Final = re.compile(
     r"(?:(?:(?:(\d\d)?(\d\d)/)?(\d\d)/)?(\d\d)\s+)?(\d\d):(\d\d)(?::(\d\d))?(?:\s+([+-])(\d\d):(\d\d))?\Z"
 )
 _LENGTH: Final = re.compile(r"(?:(?:(\d+):)?(\d+):)?(\d+)\Z")
-#: Days of which the next one with a given date is looked for: 29 February comes again after 8 years.
+#: Days searched for the next one with a given date: 29 February may be 8 years away.
 _DAYS_MAX: Final = 366 * 8 + 2
 
 
 def instant(text: str, attribute: str, now: float) -> int:
-    """The next instant that fits ``[[[[CC]YY/]MM/]DD] hh:mm[:ss] [{-|+}UU:uu]``, epoch s. Raises DrmaaError.
+    """The next instant that matches ``[[[[CC]YY/]MM/]DD] hh:mm[:ss] [{-|+}UU:uu]``, epoch s. Raises DrmaaError.
 
     `now`: epoch s. Without an offset the time is local.
     """
@@ -41,7 +41,7 @@ def instant(text: str, attribute: str, now: float) -> int:
 def _dated(
     clock: datetime, today: datetime, century: str | None, year: str | None, month: str | None, day: str | None
 ) -> datetime:
-    """The time of day on the next day that fits what is given of the date. Raises ValueError."""
+    """The time of day on the next day that matches the given parts of the date. Raises ValueError."""
     if year is not None and month is not None and day is not None:
         first = int(century) if century is not None else today.year // 100
         return clock.replace(year=first * 100 + int(year), month=int(month), day=int(day))

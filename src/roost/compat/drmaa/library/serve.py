@@ -1,7 +1,7 @@
-"""The child of `libdrmaa.so`: it makes the calls that come on standard input, each in a thread of its own.
+"""The child of `libdrmaa.so`: it executes the calls that arrive on standard input, each in its own thread.
 
-A message is a line with its number and how many texts it has, then each text behind a line with its length in bytes.
-The answer to a call has the same number; its first texts are the error code and what is wrong.
+A message is a line with its number and the number of its strings, then each string preceded by a line with its length
+in bytes. The answer to a call has the same number; its first strings are the error code and the error message.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from typing import IO, Final
 
 from roost.compat.drmaa.core.attributes import VECTORS, Template, scalars
 from roost.compat.drmaa.core.codes import Code, DrmaaError
-from roost.compat.drmaa.core.session import Operation, Session
+from roost.compat.drmaa.core.session import ActiveSession, Operation
 
-#: Limits of a call: texts, and bytes of one.
+#: Limits of a call: number of strings, and bytes of one.
 TEXTS_MAX: Final = 4 << 20
 TEXT_BYTES_MAX: Final = 64 << 20
 _OPERATIONS: Final[tuple[Operation, ...]] = ("suspend", "resume", "hold", "release", "terminate")
@@ -28,10 +28,10 @@ def main() -> None:
     """Serve until the input ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     output = os.fdopen(os.dup(1), "wb")
-    # What anything prints must not get between answers.
+    # Output of other code must not get between answers.
     os.dup2(2, 1)
     Server(sys.stdin.buffer, output).run()
-    # Threads that still wait end with the process.
+    # Threads that are still waiting end with the process.
     os._exit(0)
 
 
@@ -42,7 +42,7 @@ class Server:
         self._calls = calls
         self._answers = answers
         self._lock = threading.Lock()
-        self._session: Session | None = None
+        self._session: ActiveSession | None = None
 
     def run(self) -> None:
         """Serve until the input ends."""
@@ -86,7 +86,7 @@ class Server:
         session = self._session
         if session is None:
             raise DrmaaError(Code.NO_ACTIVE_SESSION)
-        calls: dict[str, Callable[[Session, list[str]], Sequence[str]]] = {
+        calls: dict[str, Callable[[ActiveSession, list[str]], Sequence[str]]] = {
             "exit": self._end,
             "check": _check,
             "names": _names,
@@ -100,12 +100,12 @@ class Server:
         return calls[call](session, words)
 
     def _begin(self, contact: str) -> Sequence[str]:
-        self._session = session = Session(contact or None, _warn)
+        self._session = session = ActiveSession(contact or None, _warn)
         from roost.compat.drmaa.session import CELL_SYSTEM, SYSTEM
 
         return session.contact, CELL_SYSTEM if session.has_cell else SYSTEM
 
-    def _end(self, session: Session, words: list[str]) -> Sequence[str]:
+    def _end(self, session: ActiveSession, words: list[str]) -> Sequence[str]:
         session.close()
         return ()
 
@@ -115,13 +115,13 @@ def _warn(text: str) -> None:
     sys.stderr.flush()
 
 
-def _check(session: Session, words: list[str]) -> Sequence[str]:
+def _check(session: ActiveSession, words: list[str]) -> Sequence[str]:
     name, kind, *values = words
     session.check(name, values if kind == "list" else values[0])
     return ()
 
 
-def _names(session: Session, words: list[str]) -> Sequence[str]:
+def _names(session: ActiveSession, words: list[str]) -> Sequence[str]:
     return VECTORS if words[0] == "list" else scalars(has_cell=session.has_cell)
 
 
@@ -136,16 +136,16 @@ def _template(words: list[str]) -> Template:
     return found
 
 
-def _run(session: Session, words: list[str]) -> Sequence[str]:
+def _run(session: ActiveSession, words: list[str]) -> Sequence[str]:
     return [session.run_job(_template(words[1:]), directory=words[0])]
 
 
-def _bulk(session: Session, words: list[str]) -> Sequence[str]:
+def _bulk(session: ActiveSession, words: list[str]) -> Sequence[str]:
     begin, end, step = map(int, words[:3])
     return session.run_bulk(_template(words[4:]), begin, end, step, directory=words[3])
 
 
-def _control(session: Session, words: list[str]) -> Sequence[str]:
+def _control(session: ActiveSession, words: list[str]) -> Sequence[str]:
     number = int(words[1])
     if not 0 <= number < len(_OPERATIONS):
         raise DrmaaError(Code.INVALID_ARGUMENT, f"{number} is not an action")
@@ -153,16 +153,16 @@ def _control(session: Session, words: list[str]) -> Sequence[str]:
     return ()
 
 
-def _state(session: Session, words: list[str]) -> Sequence[str]:
+def _state(session: ActiveSession, words: list[str]) -> Sequence[str]:
     return [str(int(session.state(words[0])))]
 
 
-def _synchronize(session: Session, words: list[str]) -> Sequence[str]:
+def _synchronize(session: ActiveSession, words: list[str]) -> Sequence[str]:
     session.synchronize(words[2:], int(words[0]), dispose=words[1] != "0")
     return ()
 
 
-def _wait(session: Session, words: list[str]) -> Sequence[str]:
+def _wait(session: ActiveSession, words: list[str]) -> Sequence[str]:
     found = session.wait(words[0], int(words[1]), wants_usage=words[2] != "0")
     usage = (f"{name}={value}" for name, value in found.ending.usage.items())
     return [found.id, str(found.ending.number), *usage]

@@ -17,7 +17,7 @@ ANSI_ESCAPE_RE = re.compile(r"\x1B(?:[@-Z\\-_]|\[[0-?]*[ -/]*[@-~])")
 
 
 class Color(str, Enum):  # noqa: UP042
-    """The sixteen colours; each is what switches it on."""
+    """The escape sequences of the sixteen colours."""
 
     BLACK = "\033[30m"
     RED = "\033[31m"
@@ -38,7 +38,7 @@ class Color(str, Enum):  # noqa: UP042
 
 
 class Style(str, Enum):  # noqa: UP042
-    """Styles; each is what switches it on."""
+    """The escape sequences of styles."""
 
     BOLD = "\033[1m"
     UNDERLINE = "\033[4m"
@@ -84,7 +84,7 @@ def _styled(code: str, string: str) -> str:
 
 
 def colorize(string: str, color: Color) -> str:
-    """The text in a colour, where it goes to a terminal; so do the others."""
+    """The text in a colour if standard output is a terminal, like the other functions."""
     return _styled(color.value, string)
 
 

@@ -1,4 +1,4 @@
-"""Keys that are pressed, without waiting for them, as the module of that name in HTCondor's bindings offers them."""
+"""Non-blocking keyboard input, as the module of that name in HTCondor's bindings offers them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class KBHit:
         return self.is_listening
 
     def reset_term(self) -> None:
-        """Listen no more."""
+        """Stop listening."""
         if self.is_listening:
             termios.tcsetattr(self.fd, termios.TCSAFLUSH, self.old_term)
             self.is_listening = False

@@ -22,11 +22,11 @@ from collections.abc import Iterator
 
 from roost.base.diagnostics import Severity
 from roost.gridengine.lint.registry import CellHit, cell_rule
-from roost.gridengine.lint.site import Site
+from roost.gridengine.lint.site import CheckedCell
 
 
 @cell_rule("RGE403", Severity.WARNING, "G8")
-def check(site: Site) -> Iterator[CellHit]:
+def check(site: CheckedCell) -> Iterator[CellHit]:
     scheduler = site.cell.scheduler
     if scheduler.job_load_adjustments and not scheduler.load_adjustment_decay_time.number:
         yield CellHit(

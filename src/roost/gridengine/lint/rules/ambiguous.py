@@ -21,15 +21,15 @@ from collections.abc import Iterator
 
 from roost.base.diagnostics import Severity
 from roost.gridengine.lint.registry import CellHit, cell_rule
-from roost.gridengine.lint.site import Site
+from roost.gridengine.lint.site import CheckedCell
 
 
 @cell_rule("RGE101", Severity.ERROR, "G3")
-def check(site: Site) -> Iterator[CellHit]:
+def check(site: CheckedCell) -> Iterator[CellHit]:
     for one in site.instances:
         for attribute, groups in one.ambiguous:
             yield CellHit(
-                message=f"{one.name} takes no jobs: {attribute} has a value for {' and '.join(groups)}",
+                message=f"{one.name} accepts no jobs: {attribute} has a value for {' and '.join(groups)}",
                 remedy=f"Give {one.host} a value of its own, or take it out of all but one of the groups.",
                 file=f"cqueues/{one.queue}",
                 attribute=attribute,

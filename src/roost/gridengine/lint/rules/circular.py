@@ -22,12 +22,12 @@ from collections.abc import Iterator
 
 from roost.base.diagnostics import Severity
 from roost.gridengine.lint.registry import CellHit, cell_rule
-from roost.gridengine.lint.site import Site
+from roost.gridengine.lint.site import CheckedCell
 from roost.gridengine.references import names_in
 
 
 @cell_rule("RGE201", Severity.WARNING, "G6")
-def check(site: Site) -> Iterator[CellHit]:
+def check(site: CheckedCell) -> Iterator[CellHit]:
     for queue in site.cell.queues.values():
         circle = _circle(site, queue.name)
         if circle and queue.name == min(circle):
@@ -39,7 +39,7 @@ def check(site: Site) -> Iterator[CellHit]:
             )
 
 
-def _circle(site: Site, queue: str) -> list[str]:
+def _circle(site: CheckedCell, queue: str) -> list[str]:
     """The queues of a shortest circle through a queue, by name; empty if there is none."""
     came_from: dict[str, str] = {}
     waiting = [queue]
@@ -58,5 +58,5 @@ def _circle(site: Site, queue: str) -> list[str]:
     return []
 
 
-def _share_a_host(site: Site, one: str, other: str) -> bool:
+def _share_a_host(site: CheckedCell, one: str, other: str) -> bool:
     return bool({each.host for each in site.at(one)} & {each.host for each in site.at(other)})

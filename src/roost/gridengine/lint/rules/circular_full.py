@@ -22,12 +22,12 @@ from collections.abc import Iterator
 
 from roost.base.diagnostics import Severity
 from roost.gridengine.lint.registry import CellHit, cell_rule
-from roost.gridengine.lint.site import Site
+from roost.gridengine.lint.site import CheckedCell
 from roost.gridengine.references import names_in
 
 
 @cell_rule("RGE202", Severity.WARNING, "G6")
-def check(site: Site) -> Iterator[CellHit]:
+def check(site: CheckedCell) -> Iterator[CellHit]:
     for queue, _, value in site.settings("subordinate_list"):
         for entry in value.queues:
             other = site.cell.queues.get(entry.queue)

@@ -1,4 +1,4 @@
-"""A prolog that closes its host for ever.
+"""A prolog that closes its host forever.
 
 What: A prolog adds its host to a host group (`qconf -aattr hostgroup`), and no epilog of the same queue takes it out
 again. Programs that the prolog names are read where they are found on this machine.
@@ -23,11 +23,11 @@ from collections.abc import Iterator
 
 from roost.base.diagnostics import Severity
 from roost.gridengine.lint.registry import CellHit, cell_rule
-from roost.gridengine.lint.site import Site
+from roost.gridengine.lint.site import CheckedCell
 
 
 @cell_rule("RGE601", Severity.ERROR, "A24")
-def check(site: Site) -> Iterator[CellHit]:
+def check(site: CheckedCell) -> Iterator[CellHit]:
     for file, _, text in site.commands("prolog"):
         if not _changes(site, text, "-aattr"):
             continue
@@ -43,7 +43,7 @@ def check(site: Site) -> Iterator[CellHit]:
             )
 
 
-def _changes(site: Site, command: str, option: str) -> bool:
+def _changes(site: CheckedCell, command: str, option: str) -> bool:
     path = command.split()[0].rpartition("@")[2]
     text = f"{command}\n{site.program(path) or ''}"
     return re.search(rf"qconf\b.*{option}\s+hostgroup\b", text) is not None

@@ -19,13 +19,13 @@ from collections.abc import Iterator
 
 from roost.base.diagnostics import Severity
 from roost.gridengine.lint.registry import CellHit, cell_rule
-from roost.gridengine.lint.site import Site
+from roost.gridengine.lint.site import CheckedCell
 from roost.gridengine.objects.configuration import BY_NAME
 from roost.gridengine.objects.values import number, seconds
 
 
 @cell_rule("RGE801", Severity.WARNING)
-def check(site: Site) -> Iterator[CellHit]:
+def check(site: CheckedCell) -> Iterator[CellHit]:
     for configuration in site.cell.configurations.values():
         for name, text in configuration.values:
             complaint = _complaint(name, text)

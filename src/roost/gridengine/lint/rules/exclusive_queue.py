@@ -2,7 +2,7 @@
 
 What: A complex with EXCL has a value in a queue, and other queues have instances on the same hosts.
 
-Why: At a queue it excludes only other jobs of the same instance; jobs of other queues run beside the exclusive one.
+Why: At a queue it excludes only other jobs of the same instance; jobs of other queues run alongside the exclusive one.
 
 Example::
 
@@ -19,11 +19,11 @@ from collections.abc import Iterator
 
 from roost.base.diagnostics import Severity
 from roost.gridengine.lint.registry import CellHit, cell_rule
-from roost.gridengine.lint.site import Site
+from roost.gridengine.lint.site import CheckedCell
 
 
 @cell_rule("RGE304", Severity.WARNING, "G20")
-def check(site: Site) -> Iterator[CellHit]:
+def check(site: CheckedCell) -> Iterator[CellHit]:
     for queue, _, pairs in site.settings("complex_values"):
         for pair in pairs:
             definition = site.complexes.get(pair.name)

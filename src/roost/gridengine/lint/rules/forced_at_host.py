@@ -20,11 +20,11 @@ from collections.abc import Iterator
 
 from roost.base.diagnostics import Severity
 from roost.gridengine.lint.registry import CellHit, cell_rule
-from roost.gridengine.lint.site import Site
+from roost.gridengine.lint.site import CheckedCell
 
 
 @cell_rule("RGE301", Severity.WARNING, "G1")
-def check(site: Site) -> Iterator[CellHit]:
+def check(site: CheckedCell) -> Iterator[CellHit]:
     for file, where, pair in site.attached():
         definition = site.complexes.get(pair.name)
         if definition and definition.is_forced and file.startswith("execution/"):

@@ -2,7 +2,7 @@
 
 What: A consumable of the site, forced or not, has a value neither in a queue nor at a host nor at `global`.
 
-Why: A request for it is accepted, and the job waits for ever: a complex without a value is not unlimited, it is
+Why: A request for it is accepted, and the job waits forever: a complex without a value is not unlimited, it is
 missing. A forced one keeps no jobs out either.
 
 Example::
@@ -22,11 +22,11 @@ from collections.abc import Iterator
 from roost.base.diagnostics import Severity
 from roost.gridengine.builtin import COMPLEXES
 from roost.gridengine.lint.registry import CellHit, cell_rule
-from roost.gridengine.lint.site import Site
+from roost.gridengine.lint.site import CheckedCell
 
 
 @cell_rule("RGE302", Severity.WARNING, "G20")
-def check(site: Site) -> Iterator[CellHit]:
+def check(site: CheckedCell) -> Iterator[CellHit]:
     offered = {pair.name for _, _, pair in site.attached()}
     for name, definition in site.cell.complexes.items():
         if definition.is_consumable and name not in offered and name not in COMPLEXES:

@@ -20,12 +20,12 @@ from collections.abc import Iterator
 
 from roost.base.diagnostics import Severity
 from roost.gridengine.lint.registry import CellHit, cell_rule
-from roost.gridengine.lint.site import Site
+from roost.gridengine.lint.site import CheckedCell
 from roost.gridengine.objects.complex import Type, value_number
 
 
 @cell_rule("RGE306", Severity.WARNING, "A25")
-def check(site: Site) -> Iterator[CellHit]:
+def check(site: CheckedCell) -> Iterator[CellHit]:
     for file, where, pair in site.attached():
         definition = site.complexes.get(pair.name)
         value = value_number(definition.type, pair.text) if definition and definition.type is Type.INT else None

@@ -21,11 +21,11 @@ from collections.abc import Iterator
 
 from roost.base.diagnostics import Severity
 from roost.gridengine.lint.registry import CellHit, cell_rule
-from roost.gridengine.lint.site import Site
+from roost.gridengine.lint.site import CheckedCell
 
 
 @cell_rule("RGE602", Severity.ERROR, "G12")
-def check(site: Site) -> Iterator[CellHit]:
+def check(site: CheckedCell) -> Iterator[CellHit]:
     for attribute in ("starter_method", "suspend_method", "resume_method", "terminate_method"):
         for queue, _, text in site.settings(attribute):
             if re.match(r"[^/\s]+@/", text):

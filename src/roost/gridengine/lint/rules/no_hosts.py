@@ -2,7 +2,7 @@
 
 What: The host list of a queue is NONE, or holds only host groups without hosts.
 
-Why: The queue has no instance, so no job can run in it. Jobs that ask for it wait for ever.
+Why: The queue has no instance, so no job can run in it. Jobs that ask for it wait forever.
 
 Example::
 
@@ -19,11 +19,11 @@ from collections.abc import Iterator
 
 from roost.base.diagnostics import Severity
 from roost.gridengine.lint.registry import CellHit, cell_rule
-from roost.gridengine.lint.site import Site
+from roost.gridengine.lint.site import CheckedCell
 
 
 @cell_rule("RGE103", Severity.WARNING)
-def check(site: Site) -> Iterator[CellHit]:
+def check(site: CheckedCell) -> Iterator[CellHit]:
     for queue in site.cell.queues.values():
         if not site.resolver.hosts(queue):
             yield CellHit(

@@ -3,8 +3,8 @@
 What: The user lists of a queue hold no users, or every one of them is in a list of xuser_lists, too. With a forced
 resource the queue is closed twice over.
 
-Why: Where a user is in both, deny wins. The queue takes no jobs, and jobs that ask for it, or for its forced
-resource, wait for ever.
+Why: Where a user is in both, deny wins. The queue accepts no jobs, and jobs that ask for it, or for its forced
+resource, wait forever.
 
 Example::
 
@@ -21,11 +21,11 @@ from collections.abc import Iterator
 
 from roost.base.diagnostics import Severity
 from roost.gridengine.lint.registry import CellHit, cell_rule
-from roost.gridengine.lint.site import Site
+from roost.gridengine.lint.site import CheckedCell
 
 
 @cell_rule("RGE303", Severity.ERROR)
-def check(site: Site) -> Iterator[CellHit]:
+def check(site: CheckedCell) -> Iterator[CellHit]:
     for queue, domain, allowed in site.settings("user_lists"):
         denied = queue.overrides.get("xuser_lists", {}).get(domain, queue.defaults.xuser_lists)
         if allowed and not site.users(allowed) - site.users(denied):

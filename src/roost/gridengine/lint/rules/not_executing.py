@@ -20,11 +20,11 @@ from collections.abc import Iterator
 
 from roost.base.diagnostics import Severity
 from roost.gridengine.lint.registry import CellHit, cell_rule
-from roost.gridengine.lint.site import Site
+from roost.gridengine.lint.site import CheckedCell
 
 
 @cell_rule("RGE104", Severity.WARNING)
-def check(site: Site) -> Iterator[CellHit]:
+def check(site: CheckedCell) -> Iterator[CellHit]:
     for one in site.instances:
         if one.host not in site.cell.hosts:
             yield CellHit(

@@ -24,11 +24,11 @@ from collections.abc import Iterator
 
 from roost.base.diagnostics import Severity
 from roost.gridengine.lint.registry import CellHit, cell_rule
-from roost.gridengine.lint.site import Site
+from roost.gridengine.lint.site import CheckedCell
 
 
 @cell_rule("RGE105", Severity.WARNING, "G4")
-def check(site: Site) -> Iterator[CellHit]:
+def check(site: CheckedCell) -> Iterator[CellHit]:
     for host in site.cell.hosts.values():
         slots = sum(one.settings.slots for one in site.instances if one.host == host.name)
         bounded = any(pair.name == "slots" for pair in host.complex_values)

@@ -3,7 +3,7 @@
 What: A parallel environment has fewer slots than its allocation rule takes on one host, or no queue offers it.
 
 Why: With an integer rule a job needs a multiple of that number. Jobs that ask for the environment are accepted and
-wait for ever.
+wait forever.
 
 Example::
 
@@ -22,12 +22,12 @@ from collections.abc import Iterator
 
 from roost.base.diagnostics import Severity
 from roost.gridengine.lint.registry import CellHit, cell_rule
-from roost.gridengine.lint.site import Site
+from roost.gridengine.lint.site import CheckedCell
 from roost.gridengine.references import names_in
 
 
 @cell_rule("RGE701", Severity.WARNING, "G18")
-def check(site: Site) -> Iterator[CellHit]:
+def check(site: CheckedCell) -> Iterator[CellHit]:
     offered = {name for queue in site.cell.queues.values() for name in names_in(queue, "pe_list")}
     for one in site.cell.parallel_environments.values():
         if one.slots < (one.slots_a_host or 1):

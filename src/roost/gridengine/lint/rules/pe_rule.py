@@ -19,11 +19,11 @@ from collections.abc import Iterator
 
 from roost.base.diagnostics import Severity
 from roost.gridengine.lint.registry import CellHit, cell_rule
-from roost.gridengine.lint.site import Site
+from roost.gridengine.lint.site import CheckedCell
 
 
 @cell_rule("RGE702", Severity.ERROR)
-def check(site: Site) -> Iterator[CellHit]:
+def check(site: CheckedCell) -> Iterator[CellHit]:
     for one in site.cell.parallel_environments.values():
         if not one.allocation_rule.startswith("$") and one.slots_a_host is None:
             yield CellHit(

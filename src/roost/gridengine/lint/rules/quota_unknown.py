@@ -22,11 +22,11 @@ from fnmatch import fnmatchcase
 
 from roost.base.diagnostics import Severity
 from roost.gridengine.lint.registry import CellHit, cell_rule
-from roost.gridengine.lint.site import Site
+from roost.gridengine.lint.site import CheckedCell
 
 
 @cell_rule("RGE502", Severity.WARNING, "G13")
-def check(site: Site) -> Iterator[CellHit]:
+def check(site: CheckedCell) -> Iterator[CellHit]:
     cell = site.cell
     known = {
         "projects": [*cell.projects],

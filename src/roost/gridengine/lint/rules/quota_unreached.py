@@ -22,12 +22,12 @@ from collections.abc import Iterator
 from roost.base.diagnostics import Severity
 from roost.gridengine.instances import hosts_of
 from roost.gridengine.lint.registry import CellHit, cell_rule
-from roost.gridengine.lint.site import Site
+from roost.gridengine.lint.site import CheckedCell
 from roost.gridengine.objects.quota import Filter, QuotaRule
 
 
 @cell_rule("RGE501", Severity.WARNING, "G13")
-def check(site: Site) -> Iterator[CellHit]:
+def check(site: CheckedCell) -> Iterator[CellHit]:
     for quotas in site.cell.quota_sets.values():
         for number, rule in enumerate(quotas.rules):
             earlier = next((one for one in quotas.rules[:number] if _covers(site, one, rule)), None)
@@ -41,12 +41,12 @@ def check(site: Site) -> Iterator[CellHit]:
                 )
 
 
-def _covers(site: Site, earlier: QuotaRule, later: QuotaRule) -> bool:
+def _covers(site: CheckedCell, earlier: QuotaRule, later: QuotaRule) -> bool:
     found = dict(later.filters())
     return all(_holds(site, name, one, found.get(name)) for name, one in earlier.filters())
 
 
-def _holds(site: Site, name: str, wide: Filter, narrow: Filter | None) -> bool:
+def _holds(site: CheckedCell, name: str, wide: Filter, narrow: Filter | None) -> bool:
     """Whether a filter certainly matches whatever another one does."""
     if wide.exclude:
         return wide == narrow

@@ -20,12 +20,12 @@ from collections.abc import Iterator
 
 from roost.base.diagnostics import Severity
 from roost.gridengine.lint.registry import CellHit, cell_rule
-from roost.gridengine.lint.site import Site
+from roost.gridengine.lint.site import CheckedCell
 from roost.gridengine.objects.complex import value_number
 
 
 @cell_rule("RGE406", Severity.WARNING, "G9")
-def check(site: Site) -> Iterator[CellHit]:
+def check(site: CheckedCell) -> Iterator[CellHit]:
     for one in site.instances:
         loads = {pair.name: pair.text for pair in one.settings.load_thresholds}
         for pair in one.settings.suspend_thresholds:

@@ -2,7 +2,7 @@
 
 What: max_unheard is not longer than load_report_time.
 
-Why: A host that reports on time is unknown (state u) until each report arrives, and its instances take no jobs
+Why: A host that reports on time is unknown (state u) until each report arrives, and its instances accept no jobs
 meanwhile.
 
 Example::
@@ -20,12 +20,12 @@ from collections.abc import Iterator
 
 from roost.base.diagnostics import Severity
 from roost.gridengine.lint.registry import CellHit, cell_rule
-from roost.gridengine.lint.site import Site
+from roost.gridengine.lint.site import CheckedCell
 from roost.gridengine.objects.values import seconds
 
 
 @cell_rule("RGE802", Severity.ERROR, "G21")
-def check(site: Site) -> Iterator[CellHit]:
+def check(site: CheckedCell) -> Iterator[CellHit]:
     heard = seconds(site.parameter("global", "max_unheard") or "")
     for name in site.cell.configurations:
         text = site.parameter(name, "load_report_time")

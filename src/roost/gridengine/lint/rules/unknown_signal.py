@@ -22,13 +22,13 @@ from collections.abc import Iterator
 
 from roost.base.diagnostics import Severity
 from roost.gridengine.lint.registry import CellHit, cell_rule
-from roost.gridengine.lint.site import Site
+from roost.gridengine.lint.site import CheckedCell
 from roost.gridengine.objects.values import is_none
 from roost.starter.methods import VARIABLES, is_line, problem_of
 
 
 @cell_rule("RGE604", Severity.ERROR)
-def check(site: Site) -> Iterator[CellHit]:
+def check(site: CheckedCell) -> Iterator[CellHit]:
     for attribute in ("suspend_method", "resume_method", "terminate_method"):
         for queue, _, text in site.settings(attribute):
             # What names a user is RGE602's.

@@ -20,10 +20,10 @@ from collections.abc import Iterator
 
 from roost.base.diagnostics import Severity
 from roost.gridengine.lint.registry import CellHit, cell_rule
-from roost.gridengine.lint.site import Site
+from roost.gridengine.lint.site import CheckedCell
 
 
 @cell_rule("RGE001", Severity.ERROR)
-def check(site: Site) -> Iterator[CellHit]:
+def check(site: CheckedCell) -> Iterator[CellHit]:
     # What cannot be read never reaches a rule; the engine reports it under this code.
     yield from ()

@@ -20,12 +20,12 @@ from collections.abc import Iterator
 
 from roost.base.diagnostics import Severity
 from roost.gridengine.lint.registry import CellHit, cell_rule
-from roost.gridengine.lint.site import Site
+from roost.gridengine.lint.site import CheckedCell
 from roost.gridengine.objects.values import is_none
 
 
 @cell_rule("RGE803", Severity.NOTE, "G19")
-def check(site: Site) -> Iterator[CellHit]:
+def check(site: CheckedCell) -> Iterator[CellHit]:
     for calendar in site.cell.calendars.values():
         if not is_none(calendar.year) and not is_none(calendar.week):
             yield CellHit(

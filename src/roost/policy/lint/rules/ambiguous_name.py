@@ -22,7 +22,7 @@ from roost.classad.values import fold
 from roost.policy.lint.pool import Expression
 from roost.policy.lint.registry import Hit, expression_rule
 from roost.policy.lint.shapes import references
-from roost.policy.model import Side
+from roost.policy.model import AdKind
 
 #: Attributes whose meaning in a job's ad is another than in a slot's.
 _TWO_FACED = frozenset(("rank", "requirements", "name", "maxjobretirementtime", "myaddress"))
@@ -31,11 +31,11 @@ _TWO_FACED = frozenset(("rank", "requirements", "name", "maxjobretirementtime", 
 @expression_rule("RST205", Severity.NOTE, "B18")
 def check(expression: Expression) -> Iterator[Hit]:
     sides = {expression.scope.my, expression.scope.target}
-    if sides != {Side.MACHINE, Side.JOB}:
+    if sides != {AdKind.MACHINE, AdKind.JOB}:
         return
     for node, where, name in references(expression):
         if where is None and fold(name) in _TWO_FACED:
-            mine = "machine" if expression.scope.my is Side.MACHINE else "job"
+            mine = "machine" if expression.scope.my is AdKind.MACHINE else "job"
             yield Hit(
                 message=f"{name} means the {mine}'s attribute here; the other ad has one, too",
                 remedy=f"Write MY.{name} or TARGET.{name}.",

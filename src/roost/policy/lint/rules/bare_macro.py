@@ -1,7 +1,7 @@
 """A macro without parentheses.
 
 What: The text of a macro has an operator at its top level, and where the macro is used a tighter operator stands
-beside it.
+next to it.
 
 Why: Expansion is textual. With ``CPUIdle = LoadAvg <= 0.3``, ``!$(CPUIdle)`` means ``(!LoadAvg) <= 0.3``; with
 ``Busy = A || B``, ``$(Busy) && C`` means ``A || (B && C)``; with a START that holds ``A ? B : C``,
@@ -32,7 +32,7 @@ from roost.classad.expr import parse_expression
 from roost.classad.lexer import Syntax
 from roost.classad.syntax import Binary, Conditional, Elvis, Node, Op, Unary
 from roost.config import Origin
-from roost.policy.lint.findings import Place
+from roost.policy.lint.findings import SourcePlace
 from roost.policy.lint.mapping import position, whole
 from roost.policy.lint.pool import Expression
 from roost.policy.lint.registry import Hit, expression_rule
@@ -58,7 +58,7 @@ def check(expression: Expression) -> Iterator[Hit]:
         yield Hit(
             message=f"$({use.name}) is taken apart by its surroundings: this means {_shown(expression, torn)}",
             remedy=f"Put parentheses around the value of {use.name}, or around $({use.name}) here.",
-            place=Place(use.definition.span.file, line, column, len(use.name) + 3),
+            place=SourcePlace(use.definition.span.file, line, column, len(use.name) + 3),
             knob=expression.knob,
             related=((f"the value of {use.name}", whole(use.target)),),
         )

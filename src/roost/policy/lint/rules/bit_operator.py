@@ -4,7 +4,7 @@ What: One ``&`` or ``|`` between two conditions.
 
 Why: These operators join the bits of whole numbers. Of truth values they make ERROR.
 
-Fix: ``&`` becomes ``&&``, ``|`` becomes ``||``, unless the conditions beside it would be grouped in another way then:
+Fix: ``&`` becomes ``&&``, ``|`` becomes ``||``, unless the conditions next to it would be grouped in another way then:
 ``|`` binds closer than ``&&``, and ``||`` does not.
 
 Example::

@@ -2,7 +2,7 @@
 
 What: Jobs can be suspended, but in no situation is CONTINUE TRUE afterwards.
 
-Why: A suspended job never goes on: it waits until PREEMPT gets rid of it, or for ever.
+Why: A suspended job never goes on: it waits until PREEMPT gets rid of it, or forever.
 
 Example::
 

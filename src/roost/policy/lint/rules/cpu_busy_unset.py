@@ -3,7 +3,7 @@
 What: An expression asks for CpuBusyTime or CpuIsBusy, and nothing sets CpuBusy.
 
 Why: CpuBusyTime counts the seconds for which the expression CpuBusy has been TRUE, and CpuIsBusy is what it was last.
-Without CpuBusy neither is there: a condition on them is UNDEFINED for ever, and the owner's work drives no job away.
+Without CpuBusy neither is there: a condition on them is UNDEFINED forever, and the owner's work drives no job away.
 
 Example::
 
@@ -25,7 +25,7 @@ from roost.classad.values import fold
 from roost.policy.lint.pool import Pool
 from roost.policy.lint.registry import Hit, pool_rule
 from roost.policy.lint.shapes import references
-from roost.policy.model import Side
+from roost.policy.model import AdKind
 
 
 @pool_rule("RST307", Severity.WARNING, "C3")
@@ -34,9 +34,9 @@ def check(pool: Pool) -> Iterator[Hit]:
     if any(expression.base in ("cpubusy", "cpu_busy") for expression in pool.expressions):
         return
     for expression in pool.expressions:
-        if expression.scope.my is not Side.MACHINE:
+        if expression.scope.my is not AdKind.MACHINE:
             continue
-        published = expression.scope.published.get(Side.MACHINE, {})
+        published = expression.scope.published.get(AdKind.MACHINE, {})
         for node, where, name in references(expression):
             if where != "target" and fold(name) in ("cpubusytime", "cpuisbusy") and fold(name) not in published:
                 yield Hit(

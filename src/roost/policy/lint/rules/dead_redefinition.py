@@ -1,6 +1,6 @@
 """A macro changed without effect.
 
-What: A macro is defined anew, but no knob uses it, not even through other macros.
+What: A macro is defined again, but no knob uses it, not even through other macros.
 
 Why: The manual once said that MachineBusy is what SUSPEND and PREEMPT are made of; in the policy that it prints they
 are not. Adding working hours to MachineBusy then does nothing.

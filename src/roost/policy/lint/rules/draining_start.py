@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from roost.base.diagnostics import Severity
-from roost.policy.lint.findings import Place
+from roost.policy.lint.findings import SourcePlace
 from roost.policy.lint.mapping import position
 from roost.policy.lint.pool import Expression
 from roost.policy.lint.registry import Hit, expression_rule
@@ -35,7 +35,7 @@ def check(expression: Expression) -> Iterator[Hit]:
             yield Hit(
                 message=f"{expression.knob} takes the START of the machine that the defrag daemon runs on",
                 remedy="Write out what is to hold while a machine is drained.",
-                place=Place(use.definition.span.file, line, column, len(use.name) + 3),
+                place=SourcePlace(use.definition.span.file, line, column, len(use.name) + 3),
                 knob=expression.knob,
             )
             return

@@ -23,7 +23,7 @@ from roost.config import Origin
 from roost.policy.catalogue import KNOB_POLICIES
 from roost.policy.lint.pool import Pool
 from roost.policy.lint.registry import Hit, pool_rule
-from roost.policy.model import Kind
+from roost.policy.model import ValueKind
 
 #: Knobs for which having no value is itself a setting.
 _MEANT: Final = frozenset(("claim_worklife", "rank", "defrag_requirements"))
@@ -36,7 +36,7 @@ def check(pool: Pool) -> Iterator[Hit]:
         row = KNOB_POLICIES.get(key.rpartition(".")[2].upper())
         if row is None or definition.text.strip() or definition.origin is not Origin.FILE or key in _MEANT:
             continue
-        if row.default is None or row.kind is not Kind.BOOLEAN:
+        if row.default is None or row.kind is not ValueKind.BOOLEAN:
             continue
         yield Hit(
             message=f"{definition.name} has no value: the default holds, {row.default}",

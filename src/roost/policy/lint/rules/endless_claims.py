@@ -43,7 +43,7 @@ def check(pool: Pool) -> Iterator[Hit]:
         return
     if life < 0 or life > _WEEK_S:
         yield Hit(
-            message="a queue may keep a slot for ever, and nothing takes it away",
+            message="a queue may keep a slot forever, and nothing takes it away",
             remedy="Set CLAIM_WORKLIFE to the time for which a queue may go on using a slot; 3600 is usual.",
             place=pool.place(definition),
             knob=definition.name,

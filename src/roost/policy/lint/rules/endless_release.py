@@ -2,7 +2,7 @@
 
 What: ``periodic_release`` neither counts (NumJobStarts, NumHolds and the like) nor asks for the cause of the hold.
 
-Why: A job that is held for a reason that stays, goes on hold again as soon as it is released: for ever, once a minute.
+Why: A job that is held for a reason that stays, goes on hold again as soon as it is released: forever, once a minute.
 
 Example::
 

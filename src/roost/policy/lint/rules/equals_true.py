@@ -28,7 +28,7 @@ from roost.policy.lint.abstract import T
 from roost.policy.lint.pool import Expression
 from roost.policy.lint.registry import Hit, expression_rule
 from roost.policy.lint.shapes import binaries, is_boolean, operator_fix, reference
-from roost.policy.model import Kind
+from roost.policy.model import ValueKind
 
 
 @expression_rule("RST105", Severity.WARNING, "A11", "B5", fixes=True)
@@ -55,7 +55,7 @@ def check(expression: Expression) -> Iterator[Hit]:
 def _harmless(expression: Expression, node: Binary, other: Node) -> bool:
     """Whether UNDEFINED does the same as FALSE: only && and || stand between it and a question whether it is TRUE."""
     asks_for_true = (node.op is Op.EQ) is expression.alone.of(other).can_be_true
-    if not asks_for_true or expression.policy is None or expression.policy.kind is not Kind.BOOLEAN:
+    if not asks_for_true or expression.policy is None or expression.policy.kind is not ValueKind.BOOLEAN:
         return False
     parents = {id(child): parent for child, parent in expression.nodes}
     parent = parents[id(node)]

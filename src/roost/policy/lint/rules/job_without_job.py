@@ -26,7 +26,7 @@ from roost.policy.lint.pool import Expression
 from roost.policy.lint.registry import Hit, expression_rule
 from roost.policy.lint.scope import row_of
 from roost.policy.lint.shapes import binaries, references
-from roost.policy.model import Side
+from roost.policy.model import AdKind
 
 
 def _is_total(expression: Expression, node: Node) -> bool:
@@ -37,13 +37,13 @@ def _is_total(expression: Expression, node: Node) -> bool:
 @expression_rule("RST204", Severity.WARNING, "D3", "D2")
 def check(expression: Expression) -> Iterator[Hit]:
     row = expression.policy
-    if row is None or row.target is not Side.NONE or row.my is not Side.MACHINE:
+    if row is None or row.target is not AdKind.NONE or row.my is not AdKind.MACHINE:
         return
     for node, where, name in references(expression):
         if row.name.upper() == "IS_OWNER" and _is_total(expression, node):
             # A claimed slot asks it with the claim's job: such a test makes an exception for that job.
             continue
-        job_only = where is None and not expression.scope.knows(name) and row_of(name, Side.JOB) is not None
+        job_only = where is None and not expression.scope.knows(name) and row_of(name, AdKind.JOB) is not None
         if where == "target" or job_only:
             yield Hit(
                 message=f"{expression.knob} is evaluated without a job: {expression.text(node)} is UNDEFINED",

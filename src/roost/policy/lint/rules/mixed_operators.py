@@ -38,7 +38,7 @@ def check(expression: Expression) -> Iterator[Hit]:
         # Where a macro brought one of the operators in, its own rule speaks.
         if mixed is not None and run is expression.mapped.run_at(max(node.span[1] - 1, 0)):
             yield Hit(
-                message=f"{expression.text(mixed)} stands beside || without parentheses",
+                message=f"{expression.text(mixed)} stands next to || without parentheses",
                 remedy="Put the && part in parentheses.",
                 node=mixed,
             )

@@ -37,7 +37,7 @@ def check(submission: Submission) -> Iterator[Hit]:
         return
     if expression.inferred.of(expression.tree).only(T.TRUE):
         yield Hit(
-            message="these jobs stay in the queue for ever",
+            message="these jobs stay in the queue forever",
             remedy="Give them an end: (time() - CompletionDate) < seconds.",
             expression=expression,
         )

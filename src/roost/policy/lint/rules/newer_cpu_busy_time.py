@@ -5,7 +5,7 @@ What: ``time() - CpuBusyTime``, or CpuBusyValue, unless the configuration publis
 Why: Here, as in the manual that this policy language comes from, CpuBusyTime counts the seconds for which the
 processor has been busy, and is 0 while it is not. Releases of HTCondor after 8.8 have the time of the last change
 under this name. The difference to the present time is then a number of about 1,800,000,000, and the machine looks
-busy for ever.
+busy forever.
 
 Example::
 

@@ -30,6 +30,13 @@ _LEVEL = re.compile(
     r"(?:host)?allow_(administrator|config|daemon|negotiator|owner|write|advertise_(?:master|schedd|startd))(?:_[a-z]+)?\Z"
 )
 _EVERYONE = re.compile(r"\*(?:@\*)?(?:/\*)?\Z")
+#: Levels whose lists Roost reads.
+_READ = frozenset(("administrator", "write"))
+_REMEDY = "Name the users, as user@domain, that may do this."
+_UNREAD = (
+    "Name the accounts of the daemons, as condor@domain. Roost does not read this list: remove the line if HTCondor "
+    "does not read the file."
+)
 _SEPARATOR = re.compile(r"[,\s]+")
 
 
@@ -45,7 +52,7 @@ def check(pool: Pool) -> Iterator[Hit]:
         if everyone is not None:
             yield Hit(
                 message=f"{definition.name} admits everyone: {everyone}",
-                remedy="Name the users, as user@domain, that may do this.",
+                remedy=_REMEDY if level[1] in _READ else _UNREAD,
                 place=pool.place(definition),
                 knob=definition.name,
                 severity=Severity.WARNING if level[1] in ("write", "owner") else None,

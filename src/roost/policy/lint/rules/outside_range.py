@@ -27,7 +27,7 @@ from roost.policy.lint.pool import Expression
 from roost.policy.lint.registry import Hit, expression_rule
 from roost.policy.lint.shapes import binaries, reference
 
-#: Ranges with fewer numbers than this have no limits beside them that are only another way to write their ends.
+#: Ranges with fewer numbers than this have no limits besides them that are only another way to write their ends.
 _SHORT = 10
 
 

@@ -27,7 +27,7 @@ from roost.base.diagnostics import Severity
 from roost.config import Definition, Origin, Span
 from roost.config.references import names_in
 from roost.policy.catalogue import KNOB_POLICIES
-from roost.policy.lint.findings import Place
+from roost.policy.lint.findings import SourcePlace
 from roost.policy.lint.mapping import is_template
 from roost.policy.lint.pool import Pool
 from roost.policy.lint.registry import Hit, pool_rule
@@ -53,7 +53,7 @@ def check(pool: Pool) -> Iterator[Hit]:
                 remedy="Move the setting below the use statement, or drop it.",
                 place=pool.place(earlier),
                 knob=earlier.name,
-                related=(("the use statement", Place(outer.file, outer.line, outer.column)),),
+                related=(("the use statement", SourcePlace(outer.file, outer.line, outer.column)),),
             )
 
 
@@ -67,9 +67,9 @@ def _addition_lost(pool: Pool, earlier: Definition, later: Definition) -> Iterat
         yield Hit(
             message=f"{earlier.name} of {_template(earlier)} is set again by {_template(later)} below",
             remedy=f"Move the use of {_template(earlier)} below that of {_template(later)}.",
-            place=Place(added.file, added.line, added.column),
+            place=SourcePlace(added.file, added.line, added.column),
             knob=earlier.name,
-            related=(("the use statement below", Place(whole.file, whole.line, whole.column)),),
+            related=(("the use statement below", SourcePlace(whole.file, whole.line, whole.column)),),
         )
 
 

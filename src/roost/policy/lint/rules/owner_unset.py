@@ -3,8 +3,8 @@
 What: START asks for KeyboardIdle or ConsoleIdle and is FALSE without a job while the owner is there, and IS_OWNER is
 not set.
 
-Why: The slot takes no job then, but its state is Unclaimed, not Owner. Older manuals of HTCondor describe the default
-``IS_OWNER = START =?= False``, under which it is Owner; the default of current HTCondor and of Roost is False.
+Why: The slot accepts no jobs then, but its state is Unclaimed, not Owner. Older manuals of HTCondor describe the
+default ``IS_OWNER = START =?= False``, under which it is Owner; the default of current HTCondor and of Roost is False.
 Only what is shown depends on it, and what asks for the state: backfill (from Unclaimed only), drains, statistics.
 
 Example::

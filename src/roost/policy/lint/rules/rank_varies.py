@@ -23,17 +23,17 @@ from roost.policy.lint.pool import Expression
 from roost.policy.lint.registry import Hit, expression_rule
 from roost.policy.lint.scope import row_of
 from roost.policy.lint.shapes import references
-from roost.policy.model import Side, Unit
+from roost.policy.model import AdKind, Unit
 
 
 @expression_rule("RST417", Severity.WARNING, "A20")
 def check(expression: Expression) -> Iterator[Hit]:
-    if expression.base != "rank" or expression.scope.my is not Side.MACHINE:
+    if expression.base != "rank" or expression.scope.my is not AdKind.MACHINE:
         return
     for node, where, name in references(expression):
         if where == "my":
             continue
-        row = row_of(name, Side.JOB)
+        row = row_of(name, AdKind.JOB)
         if row is not None and row.varies and row.unit in (Unit.KIB, Unit.MIB, Unit.SECONDS, Unit.BYTES):
             yield Hit(
                 message=f"{name} changes while a job runs, and with it the rank of jobs that wait",

@@ -26,7 +26,7 @@ from roost.policy.lint.pool import Expression
 from roost.policy.lint.registry import Hit, expression_rule
 from roost.policy.lint.scope import row_of
 from roost.policy.lint.shapes import references, span_fix
-from roost.policy.model import Side
+from roost.policy.model import AdKind
 
 #: Old names that are still understood everywhere.
 _UNDERSTOOD = frozenset(("currenttime",))
@@ -42,7 +42,7 @@ def check(expression: Expression) -> Iterator[Hit]:
         fixed = is_same and new not in unsafe
         yield Hit(
             message=f"{name} is an old name",
-            remedy=f"Write {new}." if is_same else f"Write the test anew with {new}, which is not in the same ad.",
+            remedy=f"Write {new}." if is_same else f"Write the test again with {new}, which is not in the same ad.",
             node=node,
             fix=span_fix(expression, start, node.span[1], new, f"write {new}") if fixed else None,
         )
@@ -53,12 +53,12 @@ def _old_names(expression: Expression) -> Iterator[tuple[Node, str, str, bool]]:
     scope = expression.scope
     for node, where, name in references(expression):
         sides = {None: (scope.my, scope.target), "my": (scope.my,), "target": (scope.target,)}[where]
-        rows = [(row, side) for side in sides if side is not Side.NONE and (row := row_of(name, side)) is not None]
+        rows = [(row, side) for side in sides if side is not AdKind.NONE and (row := row_of(name, side)) is not None]
         if not rows or fold(name) in _UNDERSTOOD:
             continue
         row, side = rows[0]
         new = row.replaced_by
         if new is None or any(fold(name) in scope.published.get(side, {}) for side in sides):
             continue
-        # What takes its place may be an attribute of the other ad: then the whole test has to be written anew.
+        # What takes its place may be an attribute of the other ad: then the whole test has to be written again.
         yield node, name, new, new.isidentifier() and row_of(new, side) is not None

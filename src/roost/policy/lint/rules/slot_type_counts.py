@@ -1,7 +1,7 @@
 """A slot type without slots, or slots without a type.
 
 What: SLOT_TYPE_<N> is defined and NUM_SLOTS_TYPE_<N> is not, or the other way round; or type 0 or one
-beyond MAX_SLOT_TYPES is set; or NUM_SLOTS stands beside types with another number of slots.
+beyond MAX_SLOT_TYPES is set; or NUM_SLOTS stands next to types with another number of slots.
 
 Why: A type without a number makes no slot. A number without a type makes slots that share everything evenly, which is
 hardly what was meant. Type 0 belongs to the daemon, and it reads no type from MAX_SLOT_TYPES (10) on. Slots are made
@@ -33,7 +33,7 @@ from roost.policy.lint.slot_types import slot_types
 def check(pool: Pool) -> Iterator[Hit]:
     types, plain = slot_types(pool), pool.last("NUM_SLOTS")
     counted = next((one.count_definition for one in types if one.count_definition is not None and one.count), None)
-    # The sum of the types beside them says the same twice.
+    # The sum of the types besides them says the same twice.
     agrees = pool.number("NUM_SLOTS") == sum(one.count for one in types)
     if plain is not None and counted is not None and not agrees:
         yield Hit(

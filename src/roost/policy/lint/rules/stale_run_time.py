@@ -4,7 +4,7 @@ What: An expression of the queue that is looked at while jobs run (SYSTEM_PERIOD
 RemoteWallClockTime with a limit.
 
 Why: RemoteWallClockTime is the time of the runs that have ended: it is brought up to date when a job stops running. A
-job in its first run goes on for ever, and one that was evicted after long is removed while it waits.
+job in its first run goes on forever, and one that was evicted after long is removed while it waits.
 
 Example::
 
@@ -30,7 +30,7 @@ _WHILE_RUNNING = frozenset(("system_periodic_remove", "system_periodic_hold", "s
 
 @expression_rule("RST311", Severity.WARNING, "C8")
 def check(expression: Expression) -> Iterator[Hit]:
-    # With a term on the present run beside it the sum is live.
+    # With a term on the present run alongside it the sum is live.
     live = ("JobCurrentStartDate", "ShadowBday", "JobCurrentStartExecutingDate", "EnteredCurrentStatus", "JobStatus")
     if expression.base not in _WHILE_RUNNING or expression.mentions(*live):
         return

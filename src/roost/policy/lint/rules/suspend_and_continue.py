@@ -50,7 +50,7 @@ def check(pool: Pool) -> Iterator[Hit]:
 
 
 def flaps(machine: Machine, situation: Situation) -> bool:
-    """Whether a job of the situation is suspended and continued for ever."""
+    """Whether a job of the situation is suspended and continued forever."""
     for moment in (busy(3600), resumed(3600)):
         if not (machine.holds("WANT_SUSPEND", situation, moment) and machine.holds("SUSPEND", situation, moment)):
             return False

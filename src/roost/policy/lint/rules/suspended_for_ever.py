@@ -1,4 +1,4 @@
-"""Jobs that stay suspended for ever.
+"""Jobs that stay suspended forever.
 
 What: There are situations in which a running job is suspended, and in none of them does it ever leave the suspension:
 CONTINUE is not TRUE there, and PREEMPT is not TRUE for a suspended job however long it has been so.
@@ -51,7 +51,7 @@ def check(pool: Pool) -> Iterator[Hit]:
         meant = (preempt is not None and machine.is_literal("PREEMPT")) or (
             preempt or suspend
         ).definition.origin is Origin.TEMPLATE
-        beside = ", beside what PREEMPT says now." if preempt is not None and not meant else "."
+        beside = ", besides what PREEMPT says now." if preempt is not None and not meant else "."
         yield Hit(
             message="a job that is suspended stays so as long as nothing changes: "
             + ("PREEMPT is not TRUE for it" if preempt is not None else "PREEMPT is not set"),

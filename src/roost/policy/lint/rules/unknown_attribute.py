@@ -25,7 +25,7 @@ from roost.policy.lint.pool import Expression
 from roost.policy.lint.registry import Hit, expression_rule
 from roost.policy.lint.shapes import references
 from roost.policy.lint.spelling import nearest
-from roost.policy.model import Side
+from roost.policy.model import AdKind
 
 _SPECIAL = frozenset(("my", "target", "other", "self", "parent", "root", "toplevel", "currenttime"))
 
@@ -33,7 +33,7 @@ _SPECIAL = frozenset(("my", "target", "other", "self", "parent", "root", "toplev
 @expression_rule("RST201", Severity.WARNING, "B23")
 def check(expression: Expression) -> Iterator[Hit]:
     scope = expression.scope
-    if scope.my is Side.NONE:
+    if scope.my is AdKind.NONE:
         return
     for node, where, name in references(expression):
         if fold(name) in _SPECIAL:

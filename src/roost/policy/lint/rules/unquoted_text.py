@@ -31,14 +31,14 @@ from roost.policy.lint.abstract import T
 from roost.policy.lint.pool import Expression
 from roost.policy.lint.registry import Hit, expression_rule
 from roost.policy.lint.shapes import binaries, reference
-from roost.policy.model import Side
+from roost.policy.model import AdKind
 
 
 @expression_rule("RST525", Severity.WARNING, "E8", "F1")
 def check(expression: Expression) -> Iterator[Hit]:
     yield from _compared(expression)
     tree = expression.tree
-    if expression.scope.my is Side.JOB and expression.knob.startswith(("+", "my.", "MY.")):
+    if expression.scope.my is AdKind.JOB and expression.knob.startswith(("+", "my.", "MY.")):
         return  # RST701 says so for submit descriptions.
     if not expression.attribute or expression.policy is not None or not isinstance(tree, Name):
         return

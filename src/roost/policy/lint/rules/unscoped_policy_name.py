@@ -26,7 +26,7 @@ from roost.policy.attributes import attribute_of
 from roost.policy.lint.pool import Expression
 from roost.policy.lint.registry import Hit, expression_rule
 from roost.policy.lint.shapes import references
-from roost.policy.model import Side
+from roost.policy.model import AdKind
 
 _ABOUT_BOTH = tuple(f"negotiator_pe_{trial}{word}_expr" for trial in ("", "dryrun_") for word in ("resource", "job"))
 
@@ -36,7 +36,7 @@ def check(expression: Expression) -> Iterator[Hit]:
     if expression.base not in _ABOUT_BOTH:
         return
     for node, where, name in references(expression):
-        known = any(attribute_of(name, side) is not None for side in (Side.MACHINE, Side.JOB))
+        known = any(attribute_of(name, side) is not None for side in (AdKind.MACHINE, AdKind.JOB))
         if where is None and not known and fold(name) not in SCOPES:
             yield Hit(
                 message=f"{name} may be the slot's or the job's: the author of one ad can decide for the other",

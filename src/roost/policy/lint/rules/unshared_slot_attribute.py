@@ -27,7 +27,7 @@ from roost.classad.values import fold
 from roost.policy.lint.pool import Expression, Pool
 from roost.policy.lint.registry import Hit, pool_rule
 from roost.policy.lint.shapes import calls, references, text_of
-from roost.policy.model import Side
+from roost.policy.model import AdKind
 
 _MEMBER = re.compile(r"(?:slot|vm)\d+(?:_\d+)?_(\w+)\Z", re.IGNORECASE)
 
@@ -37,7 +37,7 @@ def check(pool: Pool) -> Iterator[Hit]:
     lists = ("STARTD_SLOT_ATTRS", "STARTD_SLOT_EXPRS", "STARTD_VM_EXPRS")
     shared = {fold(member) for name in lists for member in pool.members(name)}
     for expression in pool.expressions:
-        if expression.scope.my is not Side.MACHINE:
+        if expression.scope.my is not AdKind.MACHINE:
             continue
         for node, name in _of_others(expression):
             if fold(name) not in shared:
@@ -52,7 +52,7 @@ def check(pool: Pool) -> Iterator[Hit]:
 def _of_others(expression: Expression) -> Iterator[tuple[Node, str]]:
     for node, _, name in references(expression):
         match = _MEMBER.match(name)
-        if match is not None and fold(name) not in expression.scope.published.get(Side.MACHINE, {}):
+        if match is not None and fold(name) not in expression.scope.published.get(AdKind.MACHINE, {}):
             yield node, match.group(1)
     for node in calls(expression, "strcat"):
         first = text_of(node.args[0]) if node.args else None

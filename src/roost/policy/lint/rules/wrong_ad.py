@@ -24,15 +24,15 @@ from roost.policy.lint.pool import Expression
 from roost.policy.lint.registry import Hit, expression_rule
 from roost.policy.lint.scope import row_of
 from roost.policy.lint.shapes import references
-from roost.policy.model import Side
+from roost.policy.model import AdKind
 
-_CALLED = {Side.MACHINE: "slots", Side.JOB: "jobs"}
+_CALLED = {AdKind.MACHINE: "slots", AdKind.JOB: "jobs"}
 
 
 @expression_rule("RST211", Severity.WARNING, "B18", "B23")
 def check(expression: Expression) -> Iterator[Hit]:
     scope = expression.scope
-    if {scope.my, scope.target} != {Side.MACHINE, Side.JOB}:
+    if {scope.my, scope.target} != {AdKind.MACHINE, AdKind.JOB}:
         return
     for node, where, name in references(expression):
         if where is None or scope.knows(name, where):

@@ -1,9 +1,9 @@
 # pathlib, shutil and base64's friends are too large for the process that does this as another user.
 # ruff: noqa: PTH106, PTH108, PTH115, PTH116, PTH118, PTH208
-"""What a running job may do to files where it was submitted (chirp): each call names its file and is complete.
+"""File operations of a running job where it was submitted (chirp): each call names its file and is complete.
 
-`called` does one with the identity of its own process. It returns a number, as the system call does, and what was read
-in base 64, for an answer travels as JSON. Nothing here decides what is allowed: the kernel does.
+`called` performs one with the identity of its own process. It returns a number, as the system call does, and the data
+read in base 64, because an answer is JSON. Nothing here decides what is allowed: the kernel does.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-#: Bytes that one call reads.
+#: Maximum number of bytes that one call reads.
 READ_MAX = 384 * 1024
-#: Directories below each other that one call removes.
+#: Maximum depth of directories that one call removes.
 DEPTH_MAX = 64
 _FLAGS = {"a": os.O_APPEND, "t": os.O_TRUNC, "c": os.O_CREAT, "x": os.O_EXCL}
 _ALWAYS = os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 
 
-def called(deed: str, arguments: list[Any], data: bytes) -> list[Any]:
-    """Do what a job asks for. Raises OSError."""
-    if deed == "open":
+def called(operation: str, arguments: list[Any], data: bytes) -> list[Any]:
+    """Perform a job's request. Raises OSError."""
+    if operation == "open":
         path, letters, mode = arguments
         file = os.open(path, open_flags(letters) | _ALWAYS, mode)
         try:
@@ -36,7 +36,7 @@ def called(deed: str, arguments: list[Any], data: bytes) -> list[Any]:
             return [0, "", numbers(os.fstat(file))]
         finally:
             os.close(file)
-    if deed == "read":
+    if operation == "read":
         path, size, offset = arguments
         file = os.open(path, os.O_RDONLY | _ALWAYS)
         try:
@@ -44,39 +44,48 @@ def called(deed: str, arguments: list[Any], data: bytes) -> list[Any]:
         finally:
             os.close(file)
         return [len(found), binascii.b2a_base64(found, newline=False).decode(), []]
-    if deed == "write":
+    if operation == "write":
         path, offset, appends = arguments
         return [_written(path, offset, appends, data), "", []]
-    if deed in ("stat", "lstat"):
-        return [0, "", numbers(os.stat(arguments[0]) if deed == "stat" else os.lstat(arguments[0]))]
-    if deed == "statfs":
+    if operation in ("stat", "lstat"):
+        return [0, "", numbers(os.stat(arguments[0]) if operation == "stat" else os.lstat(arguments[0]))]
+    if operation == "statfs":
         disk = os.statvfs(arguments[0])
         return [0, "", [0, disk.f_bsize, disk.f_blocks, disk.f_bfree, disk.f_bavail, disk.f_files, disk.f_ffree]]
-    if deed == "getdir":
+    if operation == "getdir":
         return [0, "", sorted(os.listdir(arguments[0]))]
-    if deed == "readlink":
+    if operation == "readlink":
         return [0, "", [os.readlink(arguments[0])]]
-    if deed == "access":
+    if operation == "access":
         path, mode = arguments
         if not os.access(path, mode):
             raise OSError(errno.EACCES if os.path.lexists(path) else errno.ENOENT, "not permitted", path)
         return [0, "", []]
-    if deed == "rmall":
+    if operation == "rmall":
         _remove_all(arguments[0], 0)
         return [0, "", []]
-    if deed == "utime":
+    if operation == "utime":
         path, accessed, changed = arguments
         os.utime(path, (accessed, changed))
         return [0, "", []]
-    assert deed in ("rename", "unlink", "rmdir", "mkdir", "link", "symlink", "chmod", "chown", "lchown", "truncate"), (
-        deed
-    )
-    getattr(os, deed)(*arguments)
+    assert operation in (
+        "rename",
+        "unlink",
+        "rmdir",
+        "mkdir",
+        "link",
+        "symlink",
+        "chmod",
+        "chown",
+        "lchown",
+        "truncate",
+    ), operation
+    getattr(os, operation)(*arguments)
     return [0, "", []]
 
 
 def open_flags(letters: str) -> int:
-    """The flags of the system call that letters of ``rwatcx`` mean."""
+    """The flags of the system call for letters of ``rwatcx``."""
     reads, writes = "r" in letters, "w" in letters or "a" in letters
     flags = os.O_RDWR if reads and writes else os.O_WRONLY if writes else os.O_RDONLY
     for letter, flag in _FLAGS.items():

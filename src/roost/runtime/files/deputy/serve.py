@@ -1,8 +1,9 @@
-"""The deputy process: it becomes its user, for good, and then does one operation after another until its daemon goes.
+"""The deputy process: it switches to its user for good, and then performs one operation after another until its daemon
+exits.
 
-A request is a head of two numbers (length of a JSON text, length of what follows it), the text, which is a list of the
-operation and its arguments, and the bytes to write. The answer has the same form; a descriptor comes with its head. The
-daemon trusts an answer only as far as it trusts the user about that user's own files.
+A request is a header of two numbers (length of a JSON text, length of the data after it), the text, which is a list of
+the operation and its arguments, and the bytes to write. The answer has the same form; a descriptor is sent with its
+header. The daemon trusts an answer only as far as it trusts the user about that user's own files.
 """
 
 from __future__ import annotations
@@ -19,12 +20,12 @@ if TYPE_CHECKING:
     from typing import Any
 
 HEAD = struct.Struct("!II")
-#: Size of the largest text, bytes.
+#: Maximum size of a text, bytes.
 TEXT_BYTES_MAX = 64 * 1024 * 1024
 
 
 def serve(channel_file: int, uid: int, gid: int, groups: list[int]) -> None:
-    """Serve until the daemon is gone, or does not want this process any more."""
+    """Serve until the daemon exits, or no longer needs this process."""
     channel = socket.socket(fileno=channel_file)
     os.chdir("/")
     os.umask(0o022)
@@ -34,38 +35,38 @@ def serve(channel_file: int, uid: int, gid: int, groups: list[int]) -> None:
         text, data = received(channel, text_size), received(channel, data_size)
         if text is None or data is None:
             return
-        deed, *arguments = json.loads(text)
+        operation, *arguments = json.loads(text)
         try:
-            _answer(channel, deed, arguments, data)
+            _answer(channel, operation, arguments, data)
         except OSError:
             # The daemon no longer wants the answer.
             return
 
 
 def _become(uid: int, gid: int, groups: list[int]) -> None:
-    """Become the user. There is no way back: real, effective and saved identity change."""
+    """Switch to the user. This is irreversible: real, effective and saved ids change."""
     os.setgroups(groups)
     os.setresgid(gid, gid, gid)
     os.setresuid(uid, uid, uid)
     if uid == 0 or os.getresuid() != (uid,) * 3 or os.getresgid() != (gid,) * 3:
-        raise SystemExit("this process did not become its user")
+        raise SystemExit("this process failed to switch to its user")
     try:
         os.setuid(0)
     except PermissionError:
         return
-    raise SystemExit("this process could be root again")
+    raise SystemExit("this process could regain root privileges")
 
 
-def _answer(channel: socket.socket, deed: str, arguments: list[Any], data: bytes) -> None:
+def _answer(channel: socket.socket, operation: str, arguments: list[Any], data: bytes) -> None:
     file = -1
     try:
-        value, file = done(deed, arguments, data)
+        value, file = done(operation, arguments, data)
         text = json.dumps({"value": value}).encode()
     except OSError as problem:
         told = {"errno": problem.errno or 5, "text": problem.strerror or str(problem), "file": problem.filename}
         text = json.dumps(told).encode()
     except ValueError as problem:
-        # A zero byte in a name, which no file has.
+        # A NUL byte in a name, which no file can have.
         text = json.dumps({"errno": 22, "text": str(problem), "file": None}).encode()
     head = HEAD.pack(len(text), 0)
     try:
@@ -80,7 +81,7 @@ def _answer(channel: socket.socket, deed: str, arguments: list[Any], data: bytes
 
 
 def received(channel: socket.socket, size: int) -> bytes | None:
-    """Read so many bytes; None if the other end closes or dies first."""
+    """Read exactly that many bytes; None if the peer closes the connection or exits first."""
     parts, missing = [], size
     while missing:
         try:

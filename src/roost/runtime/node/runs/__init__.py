@@ -1,1 +1,1 @@
-"""Runs of jobs on this machine: what a starter core orders, carried out with files, hooks and reports."""
+"""Runs of jobs on this machine: the effects of a starter core, carried out with files, hooks and reports."""

@@ -1,11 +1,11 @@
-"""The line by which a running job speaks to its queue: chirp, as `condor_chirp` and `htchirp` speak it.
+"""The connection between a running job and its queue: chirp, as spoken by `condor_chirp` and `htchirp`.
 
-A job that says `want_io_proxy = true` finds ``.chirp.config`` in its scratch directory: host, port and a secret. The
-machine listens there, on loopback, while the job runs; what is asked for goes to the queue in one message each, since
-the files, the ad and the event log are there. A file that a job has opened is a name and a position here, so a queue
-that was started again goes on with it.
+A job with `want_io_proxy = true` finds ``.chirp.config`` in its scratch directory: host, port and a secret. The machine
+listens there, on loopback, while the job runs; each request goes to the queue in one message, because the files, the ad
+and the event log are there. A file that a job has opened is only a name and a position here, so a restarted queue
+continues with it.
 
-Lines end in a newline; a backslash takes the meaning of a blank, and the answer is a number, below 0 for an error.
+Lines end in a newline; a backslash escapes a space, and the answer is a number, negative for an error.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from roost.wire.messages import Chirp, Chirped
 
 _log = logging.getLogger("roost.node")
 
-#: Bytes of a line, and of a piece that goes to the queue.
+#: Maximum size of a line, and of a piece that goes to the queue, bytes.
 LINE_MAX: Final = 5120
 PIECE: Final = 384 * 1024
-#: Files that a connection has open, and connections of a job.
+#: Maximum number of open files per connection, and of connections per job.
 FILES_MAX: Final = 256
 CONNECTIONS_MAX: Final = 32
-#: How long the queue's answer is waited for, s.
+#: How long to wait for the queue's answer, s.
 ANSWER_S: Final = 60.0
 
 _NOT_AUTHENTICATED, _NOT_AUTHORIZED, _INVALID, _TOO_MANY = -1, -2, -8, -9
@@ -49,7 +49,7 @@ _CODES: Final = {
     errno.EMFILE: _TOO_MANY, errno.EBUSY: -10, errno.EAGAIN: _TRY_AGAIN, errno.EBADF: _BAD_FILE, errno.EISDIR: -13,
     errno.ENOTDIR: -14, errno.ENOTEMPTY: -15, errno.EXDEV: -16, errno.ETIMEDOUT: -17,
 }  # fmt: skip
-#: Command to how its words after the first are read.
+#: Command to how its arguments are parsed.
 _PLAIN: Final[dict[str, tuple[Callable[[str], object], ...]]] = {
     "rename": (str, str), "unlink": (str,), "rmdir": (str,), "rmall": (str,), "mkdir": (str, int), "link": (str, str),
     "symlink": (str, str), "access": (str, int), "chmod": (str, int), "chown": (str, int, int),
@@ -68,7 +68,7 @@ class _Failed(Exception):
 
 
 class ChirpLine:
-    """The line of one run."""
+    """The chirp server of one run."""
 
     def __init__(self, bus: Carrier, node: str, schedd: str, run: str) -> None:
         self._bus = bus
@@ -79,7 +79,7 @@ class ChirpLine:
         self._open: set[asyncio.Task[None]] = set()
 
     async def listen(self, sandbox: Path, hands: Hands) -> None:
-        """Begin, and tell the job where. Raises OSError."""
+        """Start listening, and write the address for the job. Raises OSError."""
         if self._server is None:
             self._server = await asyncio.start_server(self._met, "127.0.0.1", 0, limit=2 * LINE_MAX)
         port = self._server.sockets[0].getsockname()[1]
@@ -87,7 +87,7 @@ class ChirpLine:
         await with_hands(hands, hands.make, str(sandbox / CHIRP_CONFIG), text, 0o600)
 
     def close(self) -> None:
-        """End, and leave those who are connected."""
+        """Stop, and close all connections."""
         if self._server is not None:
             self._server.close()
             self._server = None
@@ -123,7 +123,7 @@ class ChirpLine:
 
 
 class _Talk:
-    """One connection."""
+    """A single connection."""
 
     def __init__(
         self, ask: Callable[..., Awaitable[Chirped]], cookie: str, reader: asyncio.StreamReader,
@@ -137,7 +137,7 @@ class _Talk:
         self._files: dict[int, tuple[str, bool, int]] = {}
 
     async def run(self) -> None:
-        """Answer until the job leaves."""
+        """Answer requests until the job disconnects."""
         known = False
         while line := await self._reader.readuntil(b"\n"):
             if len(line) > LINE_MAX:
@@ -220,7 +220,7 @@ class _Talk:
         while offset < size:
             data = (await self._ask(("read", path, min(PIECE, size - offset), offset))).data
             if not data:
-                # It became shorter, and the length is told already.
+                # It was truncated, but its length has already been sent.
                 raise ConnectionError
             self._writer.write(data)
             await self._writer.drain()
@@ -233,7 +233,7 @@ class _Talk:
         self._say(await self._received(path, 0, int(length), appends=False))
 
     async def _received(self, path: str, offset: int, length: int, *, appends: bool) -> int:
-        """Take bytes from the job into a file; how many it were."""
+        """Write bytes from the job to a file; return the number of bytes."""
         failed, done = None, 0
         while done < length:
             data = await self._reader.readexactly(min(PIECE, length - done))
@@ -334,7 +334,7 @@ class _Talk:
         self._say(int(length))
 
     async def _target(self, number: str, length: str) -> tuple[str, bool, int]:
-        """The file that is written to; what the job sends is taken also where there is none."""
+        """The file to write to; the job's data is consumed even if there is none."""
         try:
             return self._file(number)
         except _Failed:
@@ -347,7 +347,7 @@ def _row(numbers: list[int]) -> str:
 
 
 def _words(line: str) -> list[str]:
-    """The words of a line: a backslash takes the meaning of the character behind it."""
+    """The words of a line: a backslash escapes the character after it."""
     words, word, begun, at = [], "", False, 0
     while at < len(line):
         letter = line[at]

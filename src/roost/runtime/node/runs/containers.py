@@ -1,9 +1,9 @@
 """Jobs of the container universe: the command line of apptainer or singularity that runs a program in an image.
 
-The runtime has no daemon, so the processes of such a job are the job's own: they are suspended, measured and killed as
-any others. The image sees the scratch directory under the path that it has on the machine, and the job's initial
-directory where no files are moved; of the machine's other directories, of the home directory among them, it sees none.
-Jobs of the docker universe are in `docker`.
+The runtime has no daemon, so the processes of such a job are the job's own: they are suspended, measured and killed
+like any others. The container sees the scratch directory under its path on the machine, and the job's initial directory
+if no files are transferred. It sees none of the machine's other directories, not even the home directory. Jobs of the
+docker universe are in `docker`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import os
 import shutil
 import subprocess
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from roost.base.records import dataclass
 
@@ -24,49 +24,65 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("roost.node")
 
-#: The programs that are looked for where SINGULARITY is not set.
-NAMES: Final = ("apptainer", "singularity")
-#: How long the runtime may take to say its version, s.
-VERSION_S: Final = 10.0
+#: How long a runtime may take for each of the commands that check it, s.
+CHECK_S: Final = 10.0
 _REGISTRY: Final = "docker://"
+
+
+class RuntimeKind(NamedTuple):
+    """Interchangeable programs that run containers."""
+
+    #: The knob that names the program.
+    knob: str
+    #: The programs that are looked for if the knob is not set.
+    names: tuple[str, ...]
+    #: Commands that succeed if the runtime works; the last one prints its version.
+    checks: tuple[tuple[str, ...], ...]
+    #: What cannot run without it.
+    jobs: str
+
+
+APPTAINER: Final = RuntimeKind("SINGULARITY", ("apptainer", "singularity"), (("--version",),), "container jobs")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Runtime:
-    """What runs containers on this machine."""
+    """The container runtime on this machine."""
 
     path: str
-    #: As it says it: ``apptainer version 1.3.4``.
+    #: Its version output: ``apptainer version 1.3.4``.
     version: str
 
 
-def runtime_of(config: Config) -> Runtime | None:
-    """The runtime of this machine; None if there is none that works."""
-    named = (config.get("SINGULARITY", subsys="STARTER") or "").strip()
-    path = named or next(filter(None, map(shutil.which, NAMES)), "")
+def runtime_of(config: Config, kind: RuntimeKind = APPTAINER) -> Runtime | None:
+    """The runtime of a kind on this machine; None if none works."""
+    named = (config.get(kind.knob, subsys="STARTER") or "").strip()
+    path = named or next(filter(None, map(shutil.which, kind.names)), "")
     try:
         changed = Path(path).stat().st_mtime_ns if path else 0
     except OSError as problem:
         if named:
-            _log.warning("SINGULARITY: %s: %s; jobs in containers cannot run here", path, problem.strerror)
+            _log.warning("%s: %s: %s; %s cannot run here", kind.knob, path, problem.strerror, kind.jobs)
         return None
-    return _checked(path, changed) if path else None
+    return _checked(path, changed, kind, logging.WARNING if named else logging.INFO) if path else None
 
 
-@functools.lru_cache(maxsize=8)
-def _checked(path: str, changed: int) -> Runtime | None:
+@functools.lru_cache(maxsize=16)
+def _checked(path: str, changed: int, kind: RuntimeKind, level: int) -> Runtime | None:
+    """The runtime if it works, checked again after each change of the program; problems are logged at a level."""
     try:
-        done = subprocess.run(
-            [path, "--version"], capture_output=True, text=True, timeout=VERSION_S, check=True, stdin=subprocess.DEVNULL
-        )
+        for words in kind.checks:
+            done = subprocess.run(
+                [path, *words], capture_output=True, text=True, timeout=CHECK_S, check=True, stdin=subprocess.DEVNULL
+            )
     except (OSError, subprocess.SubprocessError) as problem:
-        _log.warning("%s --version: %s; jobs in containers cannot run here", path, problem)
+        _log.log(level, "%s: %s; %s cannot run here", path, problem, kind.jobs)
         return None
     return Runtime(path=path, version=done.stdout.strip())
 
 
 def container_abilities(config: Config) -> dict[str, Any]:
-    """What a machine's ad says of containers; nothing where none can run."""
+    """The attributes of a machine's ad about containers; none if it cannot run any."""
     found = runtime_of(config)
     if found is None:
         return {}
@@ -75,7 +91,7 @@ def container_abilities(config: Config) -> dict[str, Any]:
 
 
 def wants_container(job_ad: ClassAd) -> bool:
-    """Whether a job is one of the container universe."""
+    """Whether a job belongs to the container universe."""
     return job_ad.cell("wantcontainer") is True
 
 
@@ -89,13 +105,14 @@ def in_container(
     gpus: bool,
     moved: bool,
 ) -> tuple[Path, tuple[str, ...]]:
-    """The program and its arguments that run `arguments`, none for what the image runs itself, in a job's image.
+    """The program and its arguments that run `arguments` in a job's image; without `arguments`, the image's own
+    program.
 
-    Raises ValueError where this machine has no runtime, or the job no image.
+    Raises ValueError if this machine has no runtime, or the job no image.
     """
     runtime = runtime_of(config)
     if runtime is None:
-        raise ValueError("the job needs a container, and this machine has no apptainer or singularity that works")
+        raise ValueError("the job needs a container, but this machine has no working apptainer or singularity")
     bound = dict.fromkeys((sandbox, directory))
     options = [word for each in bound for word in ("--bind", str(each))] + (["--nv"] if gpus else [])
     words = (

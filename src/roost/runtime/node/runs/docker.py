@@ -1,29 +1,28 @@
 """Jobs of the docker universe: the command line of docker or podman that keeps a container for a run.
 
-The container is created before the job is started, so that an image that cannot be had holds the job. The job's process
-is the client that is attached to it: it hands signals on, and ends with the exit status of the container's program.
-The container's own processes may be a daemon's, so the client's are not enough: whatever suspends, continues or kills
-the job does the same to the container. It is removed with the scratch directory, and has a name that follows from the
-run, so that a daemon that was started again finds it.
+The container is created before the job is started, so that an unavailable image holds the job. The job's process is the
+client attached to the container: it forwards signals, and exits with the status of the container's program. The
+container's own processes may belong to a daemon, so signalling the client is not enough: whatever suspends, continues
+or kills the job does the same to the container. The container is removed with the scratch directory, and its name is
+derived from the run, so that a restarted daemon finds it.
 
-The client runs as the job's user, who must be allowed to use it. What this module does not do: measure. The use of a
-job is that of the processes below the client; docker's daemon keeps its own. The container is limited to the memory
-that the job's slot has.
+The client runs as the job's user, who must be allowed to use it. The container is limited to the memory of the job's
+slot. Usage is not measured in the container: the use of a job is that of the processes below the client; docker's
+daemon keeps its own.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import functools
 import hashlib
 import logging
 import os
-import shutil
 import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from roost.runtime.node.runs.containers import RuntimeKind, runtime_of
 from roost.runtime.processes.accounts import Account
 
 if TYPE_CHECKING:
@@ -34,17 +33,15 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("roost.node")
 
-#: The programs that are looked for where DOCKER is not set.
-NAMES: Final = ("podman", "docker")
-#: How long the program may take to say what it is, s.
-VERSION_S: Final = 10.0
-#: How long a container may take to be created, with its image fetched, s.
+#: `ps` also queries the daemon behind docker.
+DOCKER: Final = RuntimeKind("DOCKER", ("podman", "docker"), (("ps", "--quiet"), ("--version",)), "docker jobs")
+#: How long a container may take to be created, including fetching its image, s.
 CREATE_S: Final = 1200.0
-#: How long an order to a container may take, s.
+#: How long a command to a container may take, s.
 ORDER_S: Final = 20.0
-#: Characters of the program's words that a hold reason shows.
+#: Number of characters of the program's output that a hold reason shows.
 _SHOWN_MAX: Final = 500
-#: What an image sets itself.
+#: Variables that an image sets itself.
 _OF_IMAGE: Final = frozenset(("PATH", "LD_LIBRARY_PATH", "PYTHONPATH", "HOSTNAME"))
 
 
@@ -53,51 +50,29 @@ class NoContainer(Exception):
 
 
 def wants_docker(job_ad: ClassAd) -> bool:
-    """Whether a job is one of the docker universe."""
+    """Whether a job belongs to the docker universe."""
     return job_ad.cell("wantdocker") is True
 
 
 def docker_of(config: Config) -> str | None:
-    """The program on this machine that keeps containers; None if there is none that works."""
-    named = (config.get("DOCKER", subsys="STARTER") or "").strip()
-    path = named or next(filter(None, map(shutil.which, NAMES)), "")
-    try:
-        changed = Path(path).stat().st_mtime_ns if path else 0
-    except OSError as problem:
-        if named:
-            _log.warning("DOCKER: %s: %s; docker jobs cannot run here", path, problem.strerror)
-        return None
-    return path if path and _version(path, changed) is not None else None
-
-
-@functools.lru_cache(maxsize=8)
-def _version(path: str, changed: int) -> str | None:
-    """What the program says it is; None if it, or the daemon behind it, does not work."""
-    try:
-        for words in (("ps", "--quiet"), ("--version",)):
-            done = subprocess.run(
-                [path, *words], capture_output=True, text=True, timeout=VERSION_S, check=True, stdin=subprocess.DEVNULL
-            )
-    except (OSError, subprocess.SubprocessError) as problem:
-        _log.info("%s: %s; docker jobs cannot run here", path, problem)
-        return None
-    return done.stdout.strip()
+    """The program on this machine that manages containers; None if none works."""
+    found = runtime_of(config, DOCKER)
+    return None if found is None else found.path
 
 
 def docker_abilities(config: Config) -> dict[str, Any]:
-    """What a machine's ad says of docker; nothing where it does not work."""
-    path = docker_of(config)
-    version = None if path is None else _version(path, Path(path).stat().st_mtime_ns)
-    return {} if version is None else {"HasDocker": True, "DockerVersion": version}
+    """The attributes of a machine's ad about docker; none if it does not work."""
+    found = runtime_of(config, DOCKER)
+    return {} if found is None else {"HasDocker": True, "DockerVersion": found.version}
 
 
 def attached(docker: str, name: str) -> tuple[Path, tuple[str, ...]]:
-    """The program and its arguments that run a container that was created."""
+    """The program and its arguments that start and attach to a created container."""
     return Path(docker), (docker, "start", "--attach", "--interactive", name)
 
 
 def shell_in(docker: str, name: str, words: tuple[str, ...], *, terminal: bool) -> tuple[Path, tuple[str, ...]]:
-    """The program and its arguments that run something else in a container."""
+    """The program and its arguments that run another program in a container."""
     return Path(docker), (docker, "exec", "--interactive", *(("--tty",) if terminal else ()), name, *words)
 
 
@@ -122,9 +97,9 @@ class Docker:
         directory: Path,
         slot_ad: ClassAd,
     ) -> None:
-        """Create the container, in place of one that an earlier start of the job had. Raises NoContainer.
+        """Create the container, replacing one from an earlier start of the job. Raises NoContainer.
 
-        It gets the memory and the cores of the slot, and all graphics processors where the job has some.
+        It gets the memory and the cores of the slot, and all GPUs if the job has some.
         """
         await self.remove()
         image = job_ad.cell("dockerimage")
@@ -140,7 +115,7 @@ class Docker:
         options += ["--memory", f"{memory_mb}m"] if isinstance(memory_mb, int) and memory_mb > 0 else []
         options += ["--gpus", "all"] if "CUDA_VISIBLE_DEVICES" in environment else []
         if Path(self.path).name == "podman" and uid:
-            # Without root's help a container has other numbers of users, but for this one.
+            # In a rootless container all user ids are remapped, except this one.
             options += ["--userns", "keep-id"]
         for name in sorted(set(environment) - _OF_IMAGE):
             options += ["--env", name]
@@ -152,7 +127,7 @@ class Docker:
             raise NoContainer(f"{self.path} create {image}: {words[-_SHOWN_MAX:] or f'exit status {status}'}")
 
     def give_up(self) -> None:
-        """The run is to end: do not wait for an image."""
+        """Stop waiting for an image, because the run must end."""
         self._given_up = True
         if self._creating is not None:
             with contextlib.suppress(ProcessLookupError):
@@ -163,7 +138,7 @@ class Docker:
         await self._order("pause")
 
     async def unpause(self) -> None:
-        """Let them go on."""
+        """Continue them."""
         await self._order("unpause")
 
     async def remove(self) -> None:
@@ -178,7 +153,7 @@ class Docker:
     async def _asked(
         self, within_s: float, *words: str, environment: Mapping[str, str] | None = None
     ) -> tuple[int, str]:
-        """The program's exit status, and what it said of it."""
+        """The program's exit status and output."""
         account = self._account
         identity: dict[str, Any] = {}
         if account is not None and os.geteuid() == 0:
@@ -205,5 +180,5 @@ class Docker:
         return {**job, **own, "HOME": home}
 
 
-#: Variables by which the client finds its daemon.
+#: Variables with which the client finds its daemon.
 _CLIENTS: Final = frozenset(("PATH", "DOCKER_HOST", "DOCKER_CONTEXT", "DOCKER_TLS_VERIFY", "XDG_RUNTIME_DIR", "LANG"))

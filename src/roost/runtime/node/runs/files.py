@@ -1,10 +1,10 @@
-"""Files of a run between the machine that it runs on and the queue that it belongs to, over the bus.
+"""Transferring the files of a run between its machine and its queue, over the bus.
 
-The machine pulls the input and pushes the output, piece by piece; each piece is a message and its answer, asked again
-when it is lost. So one machine needs nothing of the other's disk, and a queue's file is never in memory as a whole.
+The machine pulls the input and pushes the output, piece by piece; each piece is a message and its answer, repeated if
+lost. Neither machine therefore needs access to the other's disk, and a queue's file is never in memory as a whole.
 
-A queue that is away is waited for, however long that takes: the lease of the claim says when there is no point in it
-any more, and then the run is ended. A job is never held, and no result given up, because a daemon was restarted.
+A queue that is away is waited for, however long that takes: the lease of the claim limits the wait, and then the run is
+ended. A restart of a daemon never causes a job to be held, or a result to be given up.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -37,32 +38,36 @@ from roost.wire.messages import Answer, AskFiles, FilePart, Files, FileTaken, Ge
 
 _log = logging.getLogger("roost.starter")
 
-#: How long an answer is waited for before the message is sent again, and the longest pause before that, s.
+#: How long to wait for an answer before the message is repeated, and the maximum pause before that, s.
 ANSWER_S: Final = 15.0
-#: How soon the queue is asked again while as many others move files as may, s.
+#: How soon the queue is asked again while the maximum number of runs transfer files, s.
 WAIT_S: Final = 0.5
 PAUSE_S_MAX: Final = 5.0
 
 A = TypeVar("A", bound=Message)
+T = TypeVar("T", Files, FileTaken)
 
 
 class QueueRefuses(Exception):
-    """The queue answers with something else than what was asked for."""
+    """The queue's answer is not of the requested kind."""
 
 
 class Transfers:
     """The files of one run."""
 
-    def __init__(self, bus: Carrier, node: str, schedd: str, run: str) -> None:
-        #: What handles the scratch directory.
+    def __init__(self, bus: Carrier, node: str, schedd: str, run: str, moved: Callable[[str], None]) -> None:
+        #: The `Hands` for the scratch directory.
         self.hands: Hands = OWN
         self._bus = bus
         self._subject = bus.subjects.schedd(schedd, node)
         self._run = run
-        #: Bytes that the job got and left.
+        self._moved = moved
+        #: The last reported stage of the transfer in progress.
+        self._reported: set[str] = set()
+        #: Bytes that the job has received and sent.
         self.received = 0
         self.sent = 0
-        #: Bytes of the input, and files at its top that an earlier run has saved, as the queue has told.
+        #: Bytes of the input, and top-level files that an earlier run has saved, as reported by the queue.
         self.input_bytes = 0
         self.saved: frozenset[str] = frozenset()
 
@@ -79,16 +84,29 @@ class Transfers:
             if isinstance(answer, kind):
                 return answer
             text = answer.text if isinstance(answer, Answer) else type(answer).__name__
-            raise QueueRefuses(f"the queue answers {type(message).__name__} with: {text}")
+            raise QueueRefuses(f"the queue answered {type(message).__name__} with: {text}")
+
+    async def _in_turn(self, message: Message, kind: type[T], what: str) -> T:
+        """Repeat a request until a transfer slot is free. The queue is notified that the files wait, and that they are
+        transferred.
+        """
+        while (answer := await self._ask(message, kind)).wait:
+            self._tell(f"{what}-queued")
+            await asyncio.sleep(WAIT_S)
+        self._tell(f"{what}-started")
+        return answer
+
+    def _tell(self, stage: str) -> None:
+        if stage not in self._reported:
+            self._reported.add(stage)
+            self._moved(stage)
 
     async def fetch_input(self, sandbox: Path) -> TransferProblem | None:
-        """Bring the input into the sandbox; why not, if not."""
+        """Fetch the input into the sandbox; return the reason for a failure."""
         code = StarterHold.TRANSFER_INPUT_ERROR
+        self._reported.clear()
         try:
-            files = await self._ask(AskFiles(run=self._run), Files)
-            while files.wait:
-                await asyncio.sleep(WAIT_S)
-                files = await self._ask(AskFiles(run=self._run), Files)
+            files = await self._in_turn(AskFiles(run=self._run), Files, "input")
             if files.error:
                 return _told(files.error, files.code, files.subcode, code)
             items = unpack_items(files.items)
@@ -107,13 +125,13 @@ class Transfers:
     async def send_output(
         self, job_ad: ClassAd, sandbox: Path, baseline: Baseline, destination: Output
     ) -> TransferProblem | None:
-        """Send the output where it belongs; why not, if not."""
+        """Send the output to its destination; return the reason for a failure."""
         manifest = await with_hands(self.hands, output_manifest, job_ad, sandbox, baseline, hands=self.hands)
         to = "spool" if destination is Output.KEPT else "home"
         return await self._send(manifest, sandbox, to, StarterHold.TRANSFER_OUTPUT_ERROR)
 
     async def send_checkpoint(self, job_ad: ClassAd, sandbox: Path, baseline: Baseline) -> TransferProblem | None:
-        """Send what the job has saved of its state; why not, if not."""
+        """Send the job's checkpoint; return the reason for a failure."""
         manifest = await with_hands(self.hands, checkpoint_manifest, job_ad, sandbox, baseline, hands=self.hands)
         return await self._send(manifest, sandbox, "spool", StarterHold.FAILED_TO_CHECKPOINT)
 
@@ -123,12 +141,14 @@ class Transfers:
         if isinstance(manifest, TransferProblem):
             return manifest
         source = LocalSource(manifest, code, inside=sandbox, hands=self.hands)
+        self._reported.clear()
         try:
-            # Of several transfers to the spool, each has a directory of its own there until all of it has come.
+            # Each transfer to the spool has its own directory there until it is complete.
             name = os.urandom(8).hex()
             found = await move(manifest.items, source, _RemoteSink(self, to, name, code))
             if isinstance(found, TransferProblem):
                 return found
+            self._tell("output-started")
             done = await self._ask(OutputDone(run=self._run, to=to, transfer=name), FileTaken)
         except QueueRefuses as problem:
             return TransferProblem(code=code, text=str(problem))
@@ -138,14 +158,12 @@ class Transfers:
         return None
 
     async def get(self, item: FileItem, offset: int, size: int) -> FilePart:
-        """A piece of an input file."""
+        """Get a piece of an input file."""
         return await self._ask(_asking(self._run, item, offset, size), FilePart)
 
     async def put(self, message: PutFile) -> FileTaken:
-        """Hand over a piece of an output file, once the queue takes files of this run."""
-        while (taken := await self._ask(message, FileTaken)).wait:
-            await asyncio.sleep(WAIT_S)
-        return taken
+        """Send a piece of an output file, once the queue accepts files of this run."""
+        return await self._in_turn(message, FileTaken, "output")
 
     @property
     def run(self) -> str:
@@ -168,7 +186,7 @@ class _Remote:
 
 
 class _RemoteSink:
-    """Where the queue puts files."""
+    """The queue's destination of files."""
 
     def __init__(self, transfers: Transfers, to: str, name: str, code: StarterHold) -> None:
         self.code = code

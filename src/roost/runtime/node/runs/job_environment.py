@@ -1,14 +1,15 @@
-"""What a job finds when its program begins: its environment, its ads as files, its program with arguments.
+"""The environment of a starting job: variables, its ads as files, its program with arguments.
 
-Variables come in layers, each going before what came earlier under the same name: what the daemon's own environment
-lends (JOB_INHERITS_STARTER_ENVIRONMENT), what the administrator gives every job (STARTER_JOB_ENVIRONMENT), what the job
-asks for, and what Roost says: where the job is, which slot it has, how many cores, which units of custom resources. Of
-the last, the numbers of threads and BATCH_SYSTEM give way to what came earlier; jobs of `qsub` get neither.
+Variables come in layers, each overriding earlier ones: those inherited from the daemon's own environment
+(JOB_INHERITS_STARTER_ENVIRONMENT), those that the administrator gives every job (STARTER_JOB_ENVIRONMENT), those that
+the job requests, and those that Roost sets: where the job is, its slot, its number of cores, its units of custom
+resources. Of the last layer, the numbers of threads and BATCH_SYSTEM do not override earlier layers; jobs of `qsub` get
+neither.
 
-With USER_JOB_WRAPPER the wrapper is the program, and the job's program with its arguments is what it is to execute.
+With USER_JOB_WRAPPER the wrapper is the program, and gets the job's program with its arguments to execute.
 
-``$$(CondorScratchDir)`` in arguments and environment is the scratch directory. What this module does not do: expand any
-other ``$$(…)``; that is done with the matched machine's ad before a job is sent.
+``$$(CondorScratchDir)`` in arguments and environment is the scratch directory. Any other ``$$(…)`` was already expanded
+with the matched machine's ad before the job was sent.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ from roost.starter.queue_environment import cell_path
 HOSTFILE: Final = ".pe_hostfile"
 JOB_AD: Final = ".job.ad"
 MACHINE_AD: Final = ".machine.ad"
-#: By which a job finds the line to its queue.
+#: The variable with which a job finds its chirp connection.
 CHIRP_CONFIG: Final = ".chirp.config"
 
 _NULL: Final = "/dev/null"
@@ -51,40 +52,41 @@ class JobPlace:
     """Where a run of a job takes place."""
 
     sandbox: Path
-    #: ``slot1_1``, as the job is told.
+    #: ``slot1_1``, as in the job's environment.
     slot: str
     cpus: int
-    #: Files are moved into the sandbox, and the job works there; else it works in its initial directory.
+    #: Whether files are transferred into the sandbox, where the job then works; otherwise it works in its initial
+    #: directory.
     moves_files: bool
     account: Account | None = None
     #: Path of USER_JOB_WRAPPER.
     wrapper: Path | None = None
-    #: The machine's configuration; None for one that runs no containers.
+    #: The machine's configuration; None for a machine that runs no containers.
     config: Config | None = None
-    #: STARTER_JOB_ENVIRONMENT, read.
+    #: The parsed STARTER_JOB_ENVIRONMENT.
     given: Mapping[str, str] | None = None
-    #: What of the daemon's environment the job gets.
+    #: Variables that the job inherits from the daemon.
     lent: Mapping[str, str] | None = None
-    #: STARTER_NUM_THREADS_ENV_VARS: variables by which libraries learn how many threads they may use.
+    #: STARTER_NUM_THREADS_ENV_VARS: variables that limit the number of threads of libraries.
     threads: tuple[str, ...] = ()
-    #: What tells the job its units of custom resources.
+    #: Variables with the job's units of custom resources.
     units: Mapping[str, str] | None = None
-    #: What a queue instance of a Grid Engine cell gives the job; None without a cell.
+    #: The settings of the job's Grid Engine queue instance; None without a cell.
     context: QueueContext | None = None
-    #: TMPDIR of a job in a queue instance of a Grid Engine cell; None for the scratch directory.
+    #: TMPDIR of a job in a Grid Engine queue instance; None for the scratch directory.
     tmpdir: Path | None = None
-    #: What such a job is told of its submission, and of itself and its queue instance.
+    #: Variables of such a job that describe its submission, itself and its queue instance.
     submitted: Mapping[str, str] | None = None
     queue: Mapping[str, str] | None = None
 
     def working_directory(self, job_ad: ClassAd) -> Path:
-        """Where the program begins."""
+        """The directory in which the program starts."""
         return self.sandbox if self.moves_files else initial_directory(job_ad)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Program:
-    """What is executed, and its streams; None is /dev/null."""
+    """The command to execute, and its streams; None is /dev/null."""
 
     path: Path
     arguments: tuple[str, ...]
@@ -95,9 +97,9 @@ class Program:
 
 
 def job_environment(job_ad: ClassAd, place: JobPlace) -> dict[str, str]:
-    """The environment of a job. Raises CommandLineError if its ad has none that can be read."""
+    """The environment of a job. Raises CommandLineError if its ad's environment cannot be read."""
     environment = _begun_environment(place)
-    # Jobs of `qsub` decide themselves how many threads they start; a number from elsewhere would slow them down.
+    # Jobs of `qsub` decide themselves how many threads they start; a number from elsewhere could slow them down.
     threads = () if is_cell_job(job_ad) else place.threads
     if not is_cell_job(job_ad):
         environment["BATCH_SYSTEM"] = "HTCondor"
@@ -112,7 +114,7 @@ def job_environment(job_ad: ClassAd, place: JobPlace) -> dict[str, str]:
 
 
 def hook_environment(place: JobPlace, job_ad: ClassAd) -> dict[str, str]:
-    """The environment of a hook: a job's, without what its user adds."""
+    """The environment of a hook: that of the job, without the variables that its user adds."""
     environment = _begun_environment(place) | _said_environment(place, job_ad)
     return {name: value for name, value in environment.items() if name and "\0" not in name + value}
 
@@ -125,7 +127,7 @@ def _begun_environment(place: JobPlace) -> dict[str, str]:
 
 
 def account_environment(account: Account) -> dict[str, str]:
-    """The variables that tell a program which account it runs as."""
+    """The variables that name the account of a program."""
     return {"HOME": str(account.home), "USER": account.name, "LOGNAME": account.name, "SHELL": account.shell}
 
 
@@ -146,14 +148,15 @@ def _said_environment(place: JobPlace, job_ad: ClassAd) -> dict[str, str]:
 
 
 def wants_chirp(job_ad: ClassAd) -> bool:
-    """Whether a job speaks to its queue while it runs (want_io_proxy); those beside the queue do not."""
+    """Whether a job has a chirp connection (want_io_proxy); local jobs have none."""
     return job_ad.cell("wantioproxy") is True and job_ad.cell("jobuniverse") == 5
 
 
 def lent_environment(setting: str, own: Mapping[str, str]) -> dict[str, str]:
-    """What of a daemon's environment jobs get, by JOB_INHERITS_STARTER_ENVIRONMENT: a truth, or patterns of names.
+    """The variables of a daemon's environment that jobs inherit, by JOB_INHERITS_STARTER_ENVIRONMENT: a boolean, or
+    patterns of names.
 
-    A pattern with ``!`` before it keeps names from the job. Case does not count.
+    A pattern with ``!`` before it excludes names. Case is ignored.
     """
     word = setting.strip().lower()
     if word in ("", "false", "no", "0", "f", "n"):
@@ -171,14 +174,14 @@ def _any(name: str, patterns: list[str]) -> bool:
 
 
 def job_program(job_ad: ClassAd, place: JobPlace) -> Program:
-    """What is executed.
+    """The command to execute.
 
     Raises CommandLineError if the job's arguments or environment cannot be read, ValueError if it has no Cmd.
     """
     command, docker = job_ad.cell("cmd"), wants_docker(job_ad)
     contained = docker or wants_container(job_ad)
     if not isinstance(command, str) or not (command or contained):
-        raise ValueError("the job's ad has no Cmd; a submit file says it as 'executable'")
+        raise ValueError("the job's ad has no Cmd; set 'executable' in the submit description")
     iwd = initial_directory(job_ad)
     instead: Path | None = None
     if is_cell_job(job_ad):
@@ -189,9 +192,9 @@ def job_program(job_ad: ClassAd, place: JobPlace) -> Program:
         moved = program_name(job_ad) if place.moves_files else None
         path = place.sandbox / moved if moved is not None else iwd / command
         if contained and moved is None:
-            # It is in the image, which finds it.
+            # It is in the image, which locates it.
             path = Path(command)
-        # The program is told the name by which its user knows it.
+        # The program is called by the name under which its user knows it.
         arguments = (str(path) if command else "", *_with_scratch(arguments_of(job_ad), place))
     source = instead or _input(job_ad, place, iwd)
     output, error = _outputs(job_ad, place, iwd)
@@ -204,7 +207,7 @@ def job_program(job_ad: ClassAd, place: JobPlace) -> Program:
 
 
 def contained_program(job_ad: ClassAd, place: JobPlace, arguments: tuple[str, ...]) -> tuple[Path, tuple[str, ...]]:
-    """What runs a program in a job's image, and its arguments. Raises ValueError."""
+    """The command that runs a program in a job's image. Raises ValueError."""
     assert place.config is not None
     return in_container(
         job_ad,
@@ -236,7 +239,7 @@ def output_files(job_ad: ClassAd, place: JobPlace) -> tuple[Path | None, Path | 
 
 
 def _outputs(job_ad: ClassAd, place: JobPlace, iwd: Path) -> tuple[Path | None, Path | None]:
-    """Where files are moved both have names of their own in the sandbox; one file for both is one stream."""
+    """With file transfer, both have their own names in the sandbox; one file for both is one stream."""
     output, error = (
         _output(job_ad, key, transfer, name, place, iwd)
         for key, transfer, name in (("out", "transferout", STDOUT), ("err", "transfererr", STDERR))
@@ -256,13 +259,15 @@ def _output(job_ad: ClassAd, key: str, transfer: str, name: str, place: JobPlace
 
 
 def write_hostfile(sandbox: Path, context: QueueContext | None, hands: Hands) -> None:
-    """Put the host file of a parallel job where the job and the programs of its environment find it. Raises OSError."""
+    """Write the host file of a parallel job where the job and its parallel environment's scripts find it. Raises
+    OSError.
+    """
     if context is not None and context.parallel is not None:
         hands.make(f"{sandbox}/{HOSTFILE}", to_bytes(context.parallel.hostfile), 0o644)
 
 
 def write_ads(sandbox: Path, job_ad: ClassAd, machine_ad: ClassAd, hands: Hands = OWN) -> None:
-    """Put the ads where the job finds them, one attribute per line, and a script of `qsub`. Raises OSError."""
+    """Write the ads where the job finds them, one attribute per line, and a script of `qsub`. Raises OSError."""
     script = script_of(job_ad)
     if script is not None:
         hands.make(f"{sandbox}/{SCRIPT_FILE}", script, 0o755)

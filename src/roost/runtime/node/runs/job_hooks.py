@@ -1,12 +1,12 @@
-"""What a starter has run around its job: hooks, prolog and epilog.
+"""The programs that a starter runs around its job: hooks, prolog and epilog.
 
 Hooks belong to the source of the job. They run as the job's user, in its scratch directory, with the environment that
-Roost gives a job but not what the job's user adds to it; `STARTER_FAILURE` runs as the daemon's user and in /, since
-the job's user or directory may be what is wrong. Prolog and epilog belong to the slot's owner. They run where the job
-does, with the job's whole environment, and print to its files; with `user@` they run as that account if
+Roost gives a job but without what the job's user adds to it; `STARTER_FAILURE` runs as the daemon's user and in /,
+since the job's user or directory may be the problem. Prolog and epilog belong to the slot's owner. They run where the
+job does, with the job's whole environment, and print to its files; with `user@` they run as that account if
 STARTER_SCRIPT_USERS names it, and then without the variables that change how programs run.
 
-All of them are gone before the scratch directory is.
+All of them have ended before the scratch directory is removed.
 """
 
 from __future__ import annotations
@@ -54,14 +54,14 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("roost.hooks")
 
-#: What runs the lines of methods.
+#: The shell that runs lines of methods.
 _SHELL: Final = Path("/bin/sh")
 #: Hooks whose output changes the job's ad.
 _CHANGES: Final = (HookPoint.PREPARE_EARLY, HookPoint.PREPARE)
 
 
 class ScriptRefused(Exception):
-    """A prolog or epilog that may not be run."""
+    """A prolog or epilog that must not be run."""
 
 
 class JobHooks:
@@ -71,20 +71,20 @@ class JobHooks:
         self._runner = runner
         self._calls = 0
         self._running: dict[asyncio.Task[None], HookPoint | ScriptPoint | Method] = {}
-        #: What the job's standard output has of the prolog is kept.
+        #: The prolog's output in the job's standard output is kept.
         self.has_printed = False
 
     def is_running(self, point: HookPoint) -> bool:
-        """Whether a hook has not ended yet."""
+        """Whether a hook is still running."""
         return point in self._running.values()
 
     def keep(self, task: asyncio.Task[None], point: HookPoint | ScriptPoint | Method) -> None:
-        """Know of a task until it is done."""
+        """Track a task until it is done."""
         self._running[task] = point
         task.add_done_callback(lambda done: self._running.pop(done, None))
 
     async def end(self) -> None:
-        """Kill what still runs, and wait until it is gone."""
+        """Kill what still runs, and wait until it has ended."""
         left = [task for task in self._running if task is not asyncio.current_task()]
         for task in left:
             task.cancel()
@@ -99,7 +99,7 @@ class JobHooks:
     # -- hooks -----------------------------------------------------------------------------------------
 
     def hook(self, effect: sef.RunHook) -> Coroutine[Any, Any, None]:
-        """Run a hook and tell the starter what came of it."""
+        """Run a hook and report its result to the starter."""
         return self._hook(effect)
 
     async def _hook(self, effect: sef.RunHook) -> None:
@@ -114,7 +114,7 @@ class JobHooks:
             try:
                 await asyncio.to_thread(write_ads, sandbox, runner.job_ad, runner.slot_ad, runner.transfers.hands)
             except OSError as problem:
-                _log.warning("%s: the ads cannot be written for hooks: %s", runner.in_log, problem)
+                _log.warning("%s: cannot write the ads for hooks: %s", runner.in_log, problem)
         result = await self._called(
             path=Path(effect.path),
             arguments=words,
@@ -156,14 +156,14 @@ class JobHooks:
         except BadJob:
             return {"PATH": os.defpath}
         if effect.point is HookPoint.FAILURE:
-            # It runs as the daemon's user: nothing of it is to be in a place that is the job's user's.
+            # It runs as the daemon's user: none of its files may be in a place that belongs to the job's user.
             return {**for_somebody_else(environment), **_of_somebody_else(None)}
         return environment
 
     # -- prolog and epilog -----------------------------------------------------------------------------
 
     async def script(self, effect: sef.RunScript) -> None:
-        """Run prolog or epilog and tell the starter what came of it."""
+        """Run prolog or epilog and report its result to the starter."""
         status: int | None = 0
         try:
             # Lines of checkpointing interfaces are for a shell.
@@ -172,7 +172,7 @@ class JobHooks:
             if call is not None:
                 status = await self._script(effect, *call)
         except (ScriptRefused, BadJob, NoSuchAccount, ConfigError, ValueError, OSError) as problem:
-            _log.error("%s: the %s %r is not run: %s", self._runner.in_log, effect.point, effect.command, problem)
+            _log.error("%s: the %s %r was not run: %s", self._runner.in_log, effect.point, effect.command, problem)
             status = None
         self._runner.around.tell(sev.ScriptEnded(point=effect.point, status=status, printed=self.has_printed))
 
@@ -185,7 +185,7 @@ class JobHooks:
             program: Program | None = job_program(job_ad, place)
             environment = job_environment(job_ad, with_queue(runner, job_ad, place, program))
         except ValueError:
-            # There is nothing that it could print to; that the job is none is seen when it is started.
+            # It has nowhere to print to; that the job is invalid is noticed when it is started.
             program, environment = None, hook_environment(with_queue(runner, job_ad, place, None), job_ad)
         values = script_values(runner, job_ad, program)
         told = script_environment(values, effect.job_status)
@@ -209,10 +209,8 @@ class JobHooks:
             adds=self.has_printed or effect.point in (ScriptPoint.PE_STOP, ScriptPoint.EPILOG),
         )
         if isinstance(result, HookFailed) and result.by_call:
-            # What the job says of itself is at fault, and that is told when it is started: the machine is not to blame.
-            _log.warning(
-                "%s: the %s is run without what its job asks for: %s", runner.in_log, effect.point, result.text
-            )
+            # The job's own attributes are invalid, which is reported when it is started: the machine is not at fault.
+            _log.warning("%s: the %s runs without what its job requested: %s", runner.in_log, effect.point, result.text)
             least = _of_somebody_else(account) | told
             prints, within = None, Path("/") if is_other else place.sandbox
             result = await self._called(**call, environment=least, directory=within)
@@ -228,15 +226,15 @@ class JobHooks:
     # -- methods ---------------------------------------------------------------------------------------
 
     async def method(self, effect: sef.RunMethod, pid: int) -> None:
-        """Run a line of the queue instance as the job's user, and tell the starter what came of it."""
+        """Run a line of the queue instance as the job's user, and report its result to the starter."""
         try:
             text = await self._method(effect, pid)
         except (BadJob, ConfigError, ValueError, OSError) as problem:
-            text = f"it could not be run: {problem}"
+            text = f"it could not be executed: {problem}"
         self._runner.around.tell(sev.MethodEnded(method=effect.method, text=text))
 
     async def _method(self, effect: sef.RunMethod, pid: int) -> str:
-        """What is wrong with how it ended; "" for nothing."""
+        """Run it and return what is wrong with its end; "" for nothing."""
         runner = self._runner
         job_ad, place = job_place(runner, runner.job_ad)
         program = job_program(job_ad, place)
@@ -252,7 +250,7 @@ class JobHooks:
         if isinstance(result, HookFailed):
             return result.text
         said = f": {errors}" if (errors := result.errors.strip()) else ""
-        return f"it ended with status {result.status}{said}" if result.status else ""
+        return f"it exited with status {result.status}{said}" if result.status else ""
 
     def _script_account(self, user: str | None) -> tuple[Account | None, bool]:
         """The account that runs it, and whether that is not the job's user."""
@@ -266,7 +264,10 @@ class JobHooks:
         if user == own_account().name:
             return None, True
         if not can_switch_user():
-            raise ScriptRefused(f"only root can run it as {user}, and this daemon runs as {own_account().name}")
+            raise ScriptRefused(
+                f"it would have to run as {user}, which only root can arrange, and this "
+                f"daemon runs as {own_account().name}"
+            )
         return account_named(user), True
 
     # -- both ------------------------------------------------------------------------------------------
@@ -276,23 +277,23 @@ class JobHooks:
             _log.warning("%s: %s printed to stderr: %s", self._runner.in_log, path, result.errors.strip())
 
     def _ended(self, what: str, path: str, result: HookResult) -> None:
-        _log.info("%s: the %s %s ended with status %s", self._runner.in_log, what, path, result.status)
+        _log.info("%s: the %s %s exited with status %s", self._runner.in_log, what, path, result.status)
 
     async def _called(self, **call: Any) -> HookResult | HookFailed:
         self._calls += 1
         runner = self._runner
         home = runner.around.home
         if call["account"] is not None:
-            # The job may have been made at home by its own user, the daemon's, alone.
+            # The sandbox may have been made private by the job's own user, the daemon's.
             try:
                 home.let_others_to(home.execute)
             except OSError as problem:
                 return HookFailed(text=str(problem))
-        # A daemon that comes after this one has other names for its calls.
+        # A restarted daemon uses other names for its calls.
         key = f"{runner.run}/hook{os.getpid()}.{self._calls}"
         return await run_hook(runner.around.nursery, home.execute, HookCall(key=key, **call))
 
 
 def _of_somebody_else(account: Account | None) -> dict[str, str]:
-    """What a program of another user than the job's is told of who it is; None for who runs the daemon."""
+    """The variables that name the account, for a program of another user than the job's; None for the daemon's user."""
     return {"PATH": os.defpath, **account_environment(account or own_account())}

@@ -1,4 +1,4 @@
-"""From a job's ad to the process that its program is to be: what `job_environment` says, as an order to the nursery."""
+"""From a job's ad to the process of its program: the contents of `job_environment`, as an order to the nursery."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from roost.model.cell_requests import CHECKPOINTED, Interaction
 from roost.model.command_line import environment_from_submit
 from roost.model.starter import StarterHold
 from roost.runtime.cell_root import root_environment
-from roost.runtime.node.cell_program import SCRIPT_FILE, has_script, interaction_of, is_cell_job, method_environment
+from roost.runtime.node.cell_program import SCRIPT_FILE, has_script, interaction_of, is_cell_job, program_environment
 from roost.runtime.node.runs.containers import wants_container
-from roost.runtime.node.runs.docker import shell_in
+from roost.runtime.node.runs.docker import shell_in, wants_docker
 from roost.runtime.node.runs.job_environment import (
     HOSTFILE,
     JobPlace,
@@ -34,6 +34,7 @@ from roost.runtime.node.runs.job_environment import (
 from roost.runtime.node.runs.script_values import script_values
 from roost.runtime.node.tasks.job_tasks import DOOR, door_words
 from roost.runtime.processes.accounts import Account, account_named, can_switch_user, own_account
+from roost.runtime.processes.isolation import Isolation, isolation_of
 from roost.runtime.processes.memory_control import memory_limit
 from roost.runtime.processes.spawn_order import UNLIMITED, SpawnOrder
 from roost.startd.fetched_job import VANILLA
@@ -48,22 +49,22 @@ if TYPE_CHECKING:
     from roost.wire.requests.machine import OpenShell
 
 
-#: Limits of queues, without `s_` or `h_` before them, by the names of setrlimit(2).
+#: Limits of queues, without `s_` or `h_` before them, to the names of setrlimit(2).
 RLIMITS: Final[Mapping[str, str]] = {
     "cpu": "cpu", "fsize": "fsize", "data": "data", "stack": "stack", "core": "core", "rss": "rss", "vmem": "as",
 }  # fmt: skip
-#: JOB_SCRIPT of jobs that users are connected to.
+#: JOB_SCRIPT of jobs to which users are connected.
 SCRIPT_NAMES: Final[Mapping[Interaction, str]] = {
     Interaction.COMMAND: "QRSH", Interaction.LOGIN: "QLOGIN", Interaction.WINDOW: "INTERACTIVE",
 }  # fmt: skip
-#: What runs the lines of checkpointing interfaces.
+#: The shell that runs lines of checkpointing interfaces.
 _SHELL: Final = Path("/bin/sh")
-#: Limits from here on are none to the kernel.
+#: Limits from this value on are unlimited for the kernel.
 _LIMIT_MAX: Final = 2.0**62
 
 
 class BadJob(Exception):
-    """The job cannot be started as its ad describes it."""
+    """The job cannot be started as described by its ad."""
 
     def __init__(self, text: str, code: StarterHold = StarterHold.FAILED_TO_CREATE_PROCESS) -> None:
         super().__init__(text)
@@ -75,7 +76,7 @@ class BadQueue(Exception):
 
 
 def job_order(runner: Runner, number: int, job_ad: ClassAd) -> SpawnOrder:
-    """The order for one start of a job, whose ads are put into its sandbox first. Raises BadJob, OSError."""
+    """The order for one start of a job; its ads are written to its sandbox first. Raises BadJob, OSError."""
     job_ad, place = job_place(runner, job_ad)
     try:
         program = job_program(job_ad, place)
@@ -96,7 +97,8 @@ def job_order(runner: Runner, number: int, job_ad: ClassAd) -> SpawnOrder:
         stdin=program.stdin,
         stdout=program.stdout,
         stderr=program.stderr,
-        # What a job that saves its state has printed is a part of it, and has come with its input. Grid Engine appends.
+        # The output of a job with checkpoints is part of the checkpoint, and has come with its input. Grid Engine
+        # appends.
         append=number > 1
         or runner.hooks.has_printed
         or job_ad.cell("wantftoncheckpoint") is True
@@ -105,13 +107,22 @@ def job_order(runner: Runner, number: int, job_ad: ClassAd) -> SpawnOrder:
         niceness=niceness_in(runner.around.config, runner.slot_ad, job_ad, runner.around.context),
         limits=rlimits(_limits(job_ad), runner.around.context),
         memory=memory_limit(runner.around.config, runner.slot_ad, job_ad),
+        isolation=_isolation(runner, place, job_ad),
     )
 
 
-def shell_order(runner: Runner, asked: OpenShell, pids: Sequence[int]) -> SpawnOrder:
-    """The order for a shell beside a job, without record and streams. Raises BadJob.
+def _isolation(runner: Runner, place: JobPlace, job_ad: ClassAd) -> Isolation | None:
+    """What of the machine the job does not see. A container has namespaces of its own."""
+    if wants_container(job_ad) or wants_docker(job_ad):
+        return None
+    kept = (place.sandbox,) if runner.tmpdir is None else (place.sandbox, runner.tmpdir)
+    return isolation_of(runner.around.config, runner.slot_ad, job_ad, kept)
 
-    Words are a line for the login shell of the job's account, as ssh has it; without any it is an interactive shell.
+
+def shell_order(runner: Runner, asked: OpenShell, pids: Sequence[int]) -> SpawnOrder:
+    """The order for a shell alongside a job, without record and streams. Raises BadJob.
+
+    Words are a line for the login shell of the job's account, as with ssh; without words it is an interactive shell.
     """
     job_ad, place = job_place(runner, runner.job_ad)
     account = runner.account or own_account()
@@ -129,7 +140,7 @@ def shell_order(runner: Runner, asked: OpenShell, pids: Sequence[int]) -> SpawnO
         docker, shell = runner.docker, _SHELL.as_posix()
         program, arguments = shell_in(docker.path, docker.name, (shell, *line), terminal=bool(asked.term))
     elif wants_container(job_ad):
-        # The shells of the machine are not those of the image.
+        # The machine's shells are not in the image.
         shell = _SHELL.as_posix()
         try:
             program, arguments = contained_program(job_ad, place, (shell, *line))
@@ -151,7 +162,7 @@ def shell_order(runner: Runner, asked: OpenShell, pids: Sequence[int]) -> SpawnO
 
 
 def _restored(runner: Runner, job_ad: ClassAd, program: Program) -> Program:
-    """The command of a checkpointing interface that takes the place of a job which it has saved; else the program."""
+    """The restart command of a checkpointing interface for a job that it has saved; otherwise the program."""
     context = runner.around.context
     interface = None if context is None else context.checkpoint
     if context is None or interface is None or not (interface.restarts_by_command and interface.restart):
@@ -163,14 +174,14 @@ def _restored(runner: Runner, job_ad: ClassAd, program: Program) -> Program:
 
 
 def _check_method(job_ad: ClassAd, context: QueueContext | None) -> None:
-    """Raise BadQueue if a queue's starter method cannot be executed, whichever job it is."""
+    """Raise BadQueue if a queue's starter method cannot be executed for any job."""
     method = "" if context is None else context.starter_method
     if method and is_cell_job(job_ad) and not os.access(method, os.X_OK):
         raise BadQueue(f'cannot execute the starter_method "{method}" of the queue')
 
 
 def job_place(runner: Runner, job_ad: ClassAd) -> tuple[ClassAd, JobPlace]:
-    """Where a job takes place, and its ad with that. Raises BadJob."""
+    """The place of a job's run, and its ad with that. Raises BadJob."""
     if runner.sandbox is None:
         raise BadJob("there is no scratch directory")
     if not runner.schedd and "Iwd" not in job_ad:
@@ -196,7 +207,7 @@ def job_place(runner: Runner, job_ad: ClassAd) -> tuple[ClassAd, JobPlace]:
 
 
 def with_queue(runner: Runner, job_ad: ClassAd, place: JobPlace, program: Program | None) -> JobPlace:
-    """A place with what a job in a queue instance is told of it; the place itself for any other job."""
+    """A place with the variables of the job's queue instance; unchanged for any other job."""
     context = runner.around.context
     if context is None:
         return place
@@ -208,13 +219,13 @@ def with_queue(runner: Runner, job_ad: ClassAd, place: JobPlace, program: Progra
         told["PE_HOSTFILE"] = str(place.sandbox / HOSTFILE)
     if runner.tasks is not None:
         told[DOOR] = door_words(runner.around.home.secret(), runner.around.name, runner.run)
-    if context.starter_method and is_cell_job(job_ad):
-        told.update(method_environment(job_ad, context))
+    if is_cell_job(job_ad):
+        told |= program_environment(job_ad, context, place.working_directory(job_ad))
     return replace(place, tmpdir=runner.tmpdir, submitted=submission_environment(job_ad), queue=told)
 
 
 def _script_name(job_ad: ClassAd, place: JobPlace, program: Program) -> str:
-    """What Grid Engine calls the script of a job."""
+    """Grid Engine's name for the script of a job."""
     interaction = interaction_of(job_ad)
     if has_script(job_ad):
         return str(place.sandbox / SCRIPT_FILE)
@@ -235,21 +246,21 @@ def _units(slot_ad: ClassAd, config: Config) -> dict[str, str]:
 
 
 def check_fetched(job_ad: ClassAd) -> None:
-    """What no queue has checked of a job that a hook brought. Raises BadJob."""
+    """Check a job that a hook brought and no queue has checked. Raises BadJob."""
     if can_switch_user() and not isinstance(job_ad.cell("owner"), str):
         raise BadJob("the ad that the hook printed has no Owner, and this daemon runs jobs as their owners")
     universe = job_ad.eval("JobUniverse")
     if universe != VANILLA:
         raise BadJob(
-            f"the ad that the hook printed has JobUniverse {universe}; only vanilla jobs ({VANILLA}) can be run"
+            f"the ad that the hook printed has JobUniverse {universe}; only vanilla jobs ({VANILLA}) are supported"
         )
 
 
 def account_of(job_ad: ClassAd, config: Config, slot_ad: ClassAd) -> Account | None:
-    """The account a job runs as: its owner's where the daemon is root; None for the daemon's own.
+    """The account as which a job runs: its owner's if the daemon is root; None for the daemon's own.
 
-    Where STARTER_ALLOW_RUNAS_OWNER is FALSE no job runs as its owner, but as SLOT<N>_USER, NOBODY_SLOT_USER, or
-    `nobody`. Raises NoSuchAccount.
+    If STARTER_ALLOW_RUNAS_OWNER is FALSE no job runs as its owner, but as SLOT<N>_USER, NOBODY_SLOT_USER, or `nobody`.
+    Raises NoSuchAccount.
     """
     if not runs_as_owner(config):
         slot = slot_ad.cell("slotid")
@@ -259,12 +270,12 @@ def account_of(job_ad: ClassAd, config: Config, slot_ad: ClassAd) -> Account | N
 
 
 def runs_as_owner(config: Config) -> bool:
-    """Whether jobs run as their owners; where this process is not root, all run as who the daemon runs as."""
+    """Whether jobs run as their owners; if this process is not root, all run as the daemon's user."""
     return not can_switch_user() or config.get_bool("STARTER_ALLOW_RUNAS_OWNER", subsys="STARTER")
 
 
 def runs_as_daemon(job_ad: ClassAd) -> bool:
-    """Whether a job runs as the daemon's user; known without asking a directory service."""
+    """Whether a job runs as the daemon's user; known without querying a directory service."""
     owner = job_ad.cell("owner")
     return not can_switch_user() or not isinstance(owner, str) or owner == own_account().name
 
@@ -280,7 +291,7 @@ def niceness(config: Config, slot_ad: ClassAd, job_ad: ClassAd) -> int:
 
 
 def niceness_in(config: Config, slot_ad: ClassAd, job_ad: ClassAd, context: QueueContext | None) -> int:
-    """What the machine adds for all of its jobs, and the queue instance for its own; only root can make it less."""
+    """The machine's niceness for all of its jobs plus the queue instance's for its own; only root can lower it."""
     own = niceness(config, slot_ad, job_ad)
     if context is None:
         return own
@@ -288,7 +299,7 @@ def niceness_in(config: Config, slot_ad: ClassAd, job_ad: ClassAd, context: Queu
 
 
 def rlimits(asked: dict[str, tuple[int, int]], context: QueueContext | None) -> dict[str, tuple[int, int]]:
-    """The limits of single processes, with those of the queue instance: the stricter of both counts."""
+    """The limits of single processes, with those of the queue instance: the stricter one applies."""
     if context is None:
         return asked
     found = dict(asked)

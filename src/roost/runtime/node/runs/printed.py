@@ -1,4 +1,4 @@
-"""What a running job has printed, and the files of its scratch directory, a piece at a time, for its owner."""
+"""Reading a running job's output, and the files of its scratch directory, in pieces, for its owner."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def runner_of(runners: Iterable[Runner], job: str, global_id: str) -> Runner | N
 
 
 def not_owner(runner: Runner, sender: str, administrators: Collection[str]) -> Answer | None:
-    """The refusal for a user who neither owns a job nor is an administrator; None for one of them."""
+    """The refusal for a user who neither owns a job nor is an administrator; None if access is allowed."""
     if sender in administrators or sender == str(runner.job_ad.cell("owner")):
         return None
     job = runner.run.partition("#")[0]

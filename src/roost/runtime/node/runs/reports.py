@@ -1,7 +1,7 @@
-"""The records of runs as the node writes them: whose a run is, and how it ended until its queue has that on its own.
+"""The records of runs as the node writes them: whose run it is, and how it ended, until its queue has stored that.
 
 Both are lines of the run's record (`records`), to which the shepherd adds its own. A record is removed when it is no
-longer needed: the run has let go of it, and the queue has taken the report if there is one.
+longer needed: the run is finished, and the queue has confirmed the report if there is one.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from roost.wire.messages import RunEnded
 
 _log = logging.getLogger("roost.node")
 
-#: What differs from other characters by its position, and what does not.
+#: Characters that must be encoded in a name, and those that need not.
 _MARKS: Final = re.compile("[#@]")
 _ODD: Final = re.compile("[^A-Za-z0-9.#@-]|#.*#|@.*[#@]")
 _UNFIT: Final = re.compile("[^A-Za-z0-9.-]")
@@ -36,35 +36,35 @@ _HOW: Final = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
 
 
 class Reports:
-    """The records of one machine's runs, and the reports of them that queues have not taken yet."""
+    """The records of one machine's runs, and the reports that queues have not confirmed yet."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
-        #: The same as text: a path is joined three times a run.
+        #: The same as text: a path is joined three times per run.
         self._prefix = f"{directory}/"
         #: Run to queue and report.
         self._waiting: dict[str, tuple[str, RunEnded]] = {}
-        #: Runs that are being worked on.
+        #: Runs in progress.
         self._open: set[str] = set()
-        #: Runs of which it could not be written down what they are, and why.
+        #: Runs whose identity could not be recorded, and why.
         self._unkept: dict[str, str] = {}
-        #: The first lines of records, as far as they could not be written.
+        #: First lines of records that could not be written.
         self._tickets: dict[str, bytes] = {}
-        #: Records that could not be read at the start, and why.
+        #: Records that could not be read at startup, and why.
         self._unreadable: dict[Path, str] = {}
         self._none = asyncio.Event()
         self._none.set()
 
     def load(self) -> dict[str, RunRecord]:
-        """Read what an earlier daemon kept: run to its record."""
+        """Read the records that an earlier daemon kept: run to its record."""
         found = {}
         for path in sorted(self._directory.glob(f"*{SUFFIX}")):
             try:
                 record = read_record(path)
             except OSError as error:
-                # It is left as it is. What a slot had of the run is ended (`takeover`).
+                # It is left as it is. A slot's part in the run is ended (`takeover`).
                 self._unreadable[path] = error.strerror or str(error)
-                _log.error("%s cannot be read: %s; remove it", path, error.strerror)
+                _log.error("cannot read %s: %s; remove it", path, error.strerror)
                 continue
             run = record.ticket.get("run") or next((key.rpartition("/")[0] or key for key in record.keys), "")
             if not run or self.record(run) != path:
@@ -80,7 +80,7 @@ class Reports:
         return found
 
     def unreadable(self) -> str:
-        """Which records could not be read at the start and still exist, in a sentence; "" for none."""
+        """The records that could not be read at startup and still exist, in a sentence; "" for none."""
         self._unreadable = {path: why for path, why in self._unreadable.items() if path.exists()}
         if not self._unreadable:
             return ""
@@ -88,36 +88,36 @@ class Reports:
         others = len(self._unreadable) - 1
         more = f" and {others} more" if others else ""
         return (
-            f"records of runs cannot be read: {path}{more} ({why}); what was left of the runs was ended, and their "
-            f"jobs run again. Remove the {'files' if others else 'file'}"
+            f"cannot read the records of runs: {path}{more} ({why}); their remaining processes were killed, "
+            f"and their jobs run again. Remove the {'files' if others else 'file'}"
         )
 
     def _load_report(self, run: str, record: RunRecord) -> None:
         try:
             message = expect(RunEnded, msgspec.json.encode(record.report))
         except WireError as error:
-            _log.error("the report of %s cannot be read: %s", run, error)
+            _log.error("cannot read the report of %s: %s", run, error)
             return
         self._waiting[run] = (record.schedd, message)
         self._none.clear()
 
     def record(self, run: str) -> Path:
-        """Where the record of a run is."""
+        """The path of the record of a run."""
         return self._directory / f"{file_name(run)}{SUFFIX}"
 
     def begin(self, run: str, *, schedd: str, claim_id: str, slot: str) -> None:
-        """A run begins; so its end can be told whatever else is lost."""
+        """Record the beginning of a run, so that its end can be reported whatever else is lost."""
         self._open.add(run)
         ticket = {"run": run, "schedd": schedd, "claim_id": claim_id, "slot": slot}
         line = msgspec.json.encode({"ticket": ticket})
         try:
             self._add(run, line)
         except OSError:
-            # No program is started before it is there.
+            # No program is started before it exists.
             self._tickets[run] = line
 
     def begins_program(self, run: str, record: dict[str, Any]) -> None:
-        """The program of a run is about to be started: what slot and starter are, for a daemon that comes later."""
+        """Record the state of slot and starter before the program is started, for a later daemon."""
         try:
             if run in self._tickets:
                 self._add(run, self._tickets[run])
@@ -128,15 +128,15 @@ class Reports:
             self._unkept[run] = f"cannot write {self.record(run)}: {error.strerror}"
 
     def problem(self, run: str) -> str:
-        """Why a program must not be started: it would be unknown after this daemon ends; "" if it may."""
+        """Why a program must not be started: it would be unknown after this daemon ends; "" if it may be started."""
         return self._unkept.get(run, "")
 
     def resume(self, run: str) -> None:
-        """A run of an earlier daemon goes on."""
+        """Note that a run of an earlier daemon continues."""
         self._open.add(run)
 
     def done(self, run: str) -> None:
-        """Nothing more is done for a run."""
+        """Note that the run is finished."""
         self._open.discard(run)
         self._unkept.pop(run, None)
         self._tickets.pop(run, None)
@@ -144,17 +144,17 @@ class Reports:
             self._remove(run)
 
     def keep(self, schedd: str, message: RunEnded) -> None:
-        """Keep a report; a disk that is full does not keep it from being sent."""
+        """Store a report; a full disk does not prevent it from being sent."""
         self._waiting[message.run] = (schedd, message)
         self._none.clear()
         try:
             line = b'{"schedd": ' + msgspec.json.encode(schedd) + b', "report": ' + encode(message) + b"}"
             self._add(message.run, line)
         except OSError as error:
-            _log.error("the report of %s cannot be saved: %s", message.run, error)
+            _log.error("cannot save the report of %s: %s", message.run, error)
 
     def taken(self, runs: Iterable[str]) -> None:
-        """Queues have these."""
+        """Note that queues have stored these."""
         for run in runs:
             if self._waiting.pop(run, None) is not None and run not in self._open:
                 self._remove(run)
@@ -162,11 +162,11 @@ class Reports:
             self._none.set()
 
     def waiting(self) -> list[tuple[str, RunEnded]]:
-        """Queue and report of all that have not been taken."""
+        """Queue and report of all reports that have not been confirmed."""
         return list(self._waiting.values())
 
     def run_of(self, claim_id: str) -> str:
-        """The run on a claim whose report has not been taken; "" if there is none."""
+        """The run on a claim whose report has not been confirmed; "" if there is none."""
         return next((report.run for _, report in self._waiting.values() if report.claim_id == claim_id), "")
 
     def __contains__(self, run: str) -> bool:
@@ -177,10 +177,10 @@ class Reports:
         await self._none.wait()
 
     def _add(self, run: str, line: bytes) -> None:
-        """Add a line in one write: a process that is killed leaves all of it or nothing."""
+        """Append a line in one write: a process that is killed leaves all of it or nothing."""
         descriptor = os.open(f"{self._prefix}{file_name(run)}{SUFFIX}", _HOW, 0o600)
         try:
-            # A line before it may have been cut off by a full disk.
+            # An earlier line may have been truncated by a full disk.
             line = b"\n" + line + b"\n"
             if os.write(descriptor, line) < len(line):
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -194,7 +194,7 @@ class Reports:
 
 @lru_cache(maxsize=1024)
 def file_name(run: str) -> str:
-    """The name of a run, or of a slot, as that of a file; no two have the same."""
+    """The file name for a run or a slot; it is unique."""
     plain = _MARKS.sub("_", run, count=2)
     if not _ODD.search(run):
         return plain

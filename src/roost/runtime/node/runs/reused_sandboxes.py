@@ -1,10 +1,10 @@
-"""Scratch directories that are used again.
+"""Reusing scratch directories.
 
-On a disk's file system the removal of a directory and the making of another one, with two files in it, are the dearest
-things that a short job asks for: inode numbers that were freed lately are passed over (ext4), and a removal waits for
-the journal. So a directory in which a job has left nothing is set aside, with the files of the ads, which are emptied,
-and gets its next name when a job comes. Only directories of the daemon's own user are reused, since another user might
-still have one open.
+On a disk's file system, removing a directory and creating another one with two files in it is the most expensive
+operation of a short job: recently freed inode numbers are passed over (ext4), and a removal waits for the journal. A
+directory in which a job has left nothing is therefore set aside, with the files of the ads, which are truncated, and is
+renamed for a later job. Only directories of the daemon's own user are reused, since another user might still have one
+open.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from roost.runtime.node.runs.job_environment import JOB_AD, MACHINE_AD
 from roost.runtime.processes.accounts import Account
 from roost.runtime.processes.sandbox import Sandbox, remove_tree
 
-#: Where they wait, within the directory EXECUTE.
+#: Their subdirectory in EXECUTE.
 ASIDE: Final = ".spare"
-#: How long one is kept, s, how many are kept longer, and how many there are at most.
+#: How long one is kept, s, how many are kept longer, and the maximum number.
 IDLE_S: Final = 2.0
 KEPT: Final = 1
 SPARE_MAX: Final = 64
@@ -33,12 +33,12 @@ _EMPTY: Final = os.O_WRONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class Sandboxes:
-    """The scratch directories of a machine's jobs. Used within a running event loop; it waits for the disk."""
+    """The scratch directories of a machine's jobs. Used within a running event loop; blocks on the disk."""
 
     def __init__(self, execute: Path) -> None:
         self._execute = execute
         self._aside = execute / ASIDE
-        #: Names of those set aside, who has waited longest first, with the loop's time since when.
+        #: Names of those set aside, oldest first, with the loop's time since when.
         self._spare: list[tuple[str, float]] = []
         self._last = 0
         self._dismissal: asyncio.TimerHandle | None = None
@@ -48,14 +48,14 @@ class Sandboxes:
         while owner is None and permissions == "user" and self._spare:
             spare, _ = self._spare.pop()
             path = self._execute / f"dir_{name}"
-            # An administrator who tidies up by hand may have removed it.
+            # An administrator may have removed it by hand.
             with contextlib.suppress(OSError):
                 os.rename(self._aside / spare, path)  # noqa: PTH104 - every job has one
                 return Sandbox(path=path)
         return Sandbox.make(self._execute, name, owner=owner, permissions=permissions)
 
     def removed_at_once(self, sandbox: Sandbox) -> bool:
-        """Set it aside, or remove it, if that takes no time; whether it is gone."""
+        """Set it aside, or remove it, if that does not block; return whether it is gone."""
         found = sandbox.emptied(keep=_ADS)
         if found is None:
             return False
@@ -66,7 +66,7 @@ class Sandboxes:
         return sandbox.removed_at_once()
 
     def close(self) -> None:
-        """Nothing is kept any longer."""
+        """Remove all directories that were set aside."""
         if self._dismissal is not None:
             self._dismissal.cancel()
             self._dismissal = None
@@ -74,7 +74,7 @@ class Sandboxes:
         remove_tree(self._aside)
 
     def _is_plain(self, path: Path) -> bool:
-        """Whether it is as it was made: the daemon's own, with its mode, and nothing else said of it."""
+        """Whether it is as it was created: owned by the daemon, with its mode, and without other attributes."""
         try:
             found = os.lstat(path)
             return found.st_uid == os.geteuid() and stat.S_IMODE(found.st_mode) == _MODE and not os.listxattr(path)
@@ -95,7 +95,7 @@ class Sandboxes:
             self._dismissal = loop.call_later(IDLE_S, self._dismiss)
 
     def _dismiss(self) -> None:
-        """Remove those that have waited long enough."""
+        """Remove those that were set aside long ago."""
         loop = asyncio.get_running_loop()
         now, self._dismissal = loop.time(), None
         while len(self._spare) > KEPT and now - self._spare[0][1] >= IDLE_S:
@@ -105,7 +105,7 @@ class Sandboxes:
 
 
 def _is_emptied(path: str) -> bool:
-    """Empty a file that has no second name (hard link); whether that was possible."""
+    """Truncate a file without a second name (hard link); return whether that was possible."""
     try:
         file = os.open(path, _EMPTY)
     except OSError:

@@ -1,7 +1,7 @@
-"""The starter's hands: what one starter core orders about its job, its files and its hooks is done here.
+"""The runner of a starter: it carries out the effects of one starter core on its job, its files and its hooks.
 
-Each order that takes time is a task; what comes of it goes back to the core as an event. Signals and the like are done
-in the order in which they were given, after the job has been started. Nothing is decided here.
+Each effect that takes time is a task; its result goes back to the core as an event. Signals and the like are carried
+out in order, after the job has been started. Nothing is decided here.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ from roost.runtime.node.runs.job_order import (
     runs_as_daemon,
     runs_as_owner,
 )
-from roost.runtime.node.runs.job_tmpdir import LISTED, make_tmpdir, remove_tmpdir, tmpdir_of
+from roost.runtime.node.runs.job_tmpdir import LISTED, make_tmpdir, remove_tmpdir, removed_at_once, tmpdir_of
 from roost.runtime.node.runs.reports import file_name
 from roost.runtime.node.runs.reused_sandboxes import Sandboxes
 from roost.runtime.node.runs.scratch import Scratch
@@ -74,33 +74,33 @@ _log = logging.getLogger("roost.starter")
 
 #: Errors of a disk without room.
 _FULL: Final = frozenset((errno.ENOSPC, errno.EDQUOT))
-#: What the names of lists of input files end with.
+#: Suffix of the names of lists of input files.
 BASELINE: Final = ".baseline"
-#: How long the removal of a scratch directory is waited for whose starter was given up, s.
+#: How long to wait for the removal of a scratch directory whose starter was given up, s.
 GIVE_UP_S: Final = 5.0
-#: Number of the user and group that own nothing.
+#: Id of a user and group that own nothing.
 _NOBODY: Final = 65534
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
-    """What a runner works with."""
+    """The surroundings of a runner."""
 
     home: Home
     nursery: Nursery
     sandboxes: Sandboxes
-    #: The directory in which its scratch directory is made, and all of them.
+    #: The directory in which its scratch directory is made, and all such directories.
     execute: Path
     scratch: Scratch
-    #: What handles the files of users.
+    #: Handles the files of users.
     deputies: Deputies
     bus: Carrier
     #: The machine.
     name: str
     config: Config
     clock: Clock
-    #: The record of the run; `problem` says why no program may be started, "" if it may; `done` is called when nothing
-    #: more is done for it.
+    #: The record of the run; `problem` says why no program may be started, "" if it may; `done` is called when the run
+    #: is finished.
     record: Path
     problem: Callable[[], str]
     done: Callable[[], None]
@@ -112,24 +112,24 @@ class Surroundings:
     began: Callable[[int, int], None]
     #: Called with the number of processes when all of them have been stopped.
     stopped: Callable[[int], None]
-    #: Called with what moving the job's files has come to.
+    #: Called with the stage of a file transfer.
     moved: Callable[[str], None]
     #: Called when work met an unforeseen failure: waiting for its end would never finish.
     lost: Callable[[], None]
-    #: What a job's processes use now; None once there are none.
+    #: The current usage of a job's processes; None once there are none.
     measure: Callable[[Family], Awaitable[Usage | None]] = Family.usage
-    #: What the queue instance of a Grid Engine cell gives the job; None without a cell.
+    #: The settings of the Grid Engine queue instance; None without a cell.
     context: QueueContext | None = None
-    #: Jobs run as the daemon's own user, whichever user owns them.
+    #: Whether jobs run as the daemon's own user, whichever user owns them.
     as_daemon: bool = False
-    #: The jobs that users are connected to; None where there can be none.
+    #: The jobs to which users are connected; None if there can be none.
     sessions: Sessions | None = None
-    #: What users run beside their jobs; None where there can be none.
+    #: Programs that users run alongside their jobs; None if there can be none.
     shells: Shells | None = None
 
 
 class Runner:
-    """The hands of one starter."""
+    """Carries out the effects of one starter."""
 
     def __init__(
         self, around: Surroundings, run: str, schedd: str, slot: str, slot_ad: ClassAd, job_ad: ClassAd
@@ -145,38 +145,38 @@ class Runner:
         self.baseline: Baseline | None = None
         #: The TMPDIR of a job in a queue instance of a cell.
         self.tmpdir: Path | None = None
-        #: Its files have been moved here, so that it runs in its sandbox.
+        #: Whether its files have been transferred here, so that it runs in its sandbox.
         self.moved = False
-        self.transfers = Transfers(around.bus, around.name, schedd, run)
-        #: The slave tasks of a parallel job; None for one that may not have any.
+        self.transfers = Transfers(around.bus, around.name, schedd, run, around.moved)
+        #: The slave tasks of a parallel job; None for a job that may not have any.
         self.tasks: JobTasks | None = None
         if around.context is not None and around.context.parallel and around.context.parallel.controls_slaves:
             self.tasks = JobTasks(around.bus, around.name, schedd, run, around.record, self._end_job)
         self.family: Family | None = None
         #: The container of a job of the docker universe.
         self.docker: Docker | None = None
-        #: The line by which the job speaks to its queue.
+        #: The job's chirp connection to its queue.
         self.chirp: ChirpLine | None = None
-        #: The queue has been told that the job stands still.
-        self._told_stopped = False
+        #: Whether the queue has been notified that the job is suspended.
+        self._reported_stopped = False
         #: The last shell of an interactive job has ended, and the job with it.
         self._left = False
-        #: The job has been told to end: its shells do not outlast it.
-        self._told_to_end = False
-        #: Which start of the job the family is of.
+        #: The job has been ordered to end: its shells do not outlast it.
+        self._ordered_to_end = False
+        #: Number of the start to which the family belongs.
         self.number = 0
         self.hooks = JobHooks(self)
-        #: The last event that goes to its StarterUserLog.
+        #: The last event for its StarterUserLog.
         self._log: asyncio.Task[None] | None = None
         #: An earlier daemon may have started its program.
         self._resumed = False
-        #: The account that the job runs as; None for the daemon's own.
+        #: The account as which the job runs; None for the daemon's own.
         self.account: Account | None = None
         self._timers: dict[StarterTimer, asyncio.TimerHandle] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._queue: asyncio.Queue[Coroutine[Any, Any, None]] = asyncio.Queue()
         self._worker = asyncio.create_task(self._work(), name=f"runner of {run}")
-        #: Processor time and instant of the last answer, and of the last look.
+        #: Processor time and instant of the last result, and of the last reading.
         self._cpu_s = self._looked_cpu_s = 0.0
         self._cpu_at = self._looked_at = asyncio.get_running_loop().time()
 
@@ -184,17 +184,17 @@ class Runner:
 
     @property
     def in_log(self) -> str:
-        """The run as the daemon's log names it: with the id of the request that submitted its job."""
+        """The run's name in the daemon's log: with the id of the request that submitted its job."""
         return f"{self.run}{causes_of(self.job_ad).bracketed()}"
 
     def perform(self, effect: sef.StarterEffect) -> None:
-        """Do what the core orders."""
+        """Carry out an effect of the core."""
         match effect:
-            case sef.SetTimer(timer=timer, at=at):
+            case sef.SetStarterTimer(timer=timer, at=at):
                 self._cancel_timer(timer)
                 wait_s = max(0.0, at - self.around.clock.now())
                 self._timers[timer] = asyncio.get_running_loop().call_later(wait_s, self._fired, timer)
-            case sef.CancelTimer(timer=timer):
+            case sef.CancelStarterTimer(timer=timer):
                 self._cancel_timer(timer)
             case sef.MakeSandbox():
                 self._begin(Doing.SANDBOX, self._make_sandbox())
@@ -228,7 +228,7 @@ class Runner:
                 self._queue.put_nowait(self._method(effect))
             case sef.RunHook(point=point):
                 if effect.awaited or not self.hooks.is_running(point):
-                    # One that hangs is not joined by others.
+                    # If one hangs, no others are added.
                     name = str(Doing.HOOK) if effect.awaited else f"hook {point}"
                     self.hooks.keep(self._begin(name, self.hooks.hook(effect)), point)
             case sef.RunScript(point=script):
@@ -243,7 +243,7 @@ class Runner:
         return task
 
     async def _work(self) -> None:
-        """Orders about the job's processes, one after another."""
+        """Carry out effects on the job's processes, one after another."""
         while True:
             work = await self._queue.get()
             try:
@@ -255,10 +255,10 @@ class Runner:
                 self.around.lost()
 
     def _worked(self, task: asyncio.Task[None]) -> None:
-        """Work is over: an unforeseen failure loses the run, unless the work was called off.
+        """Handle the end of a task: an unforeseen failure loses the run, unless the task was cancelled.
 
-        Work that was called off may take one more step before it notices (`asyncio.wait_for` returns an answer that
-        arrives at the same instant), and then finds its sandbox gone.
+        A cancelled task may take one more step before it notices (`asyncio.wait_for` returns an answer that arrives at
+        the same instant), and then finds its sandbox gone.
         """
         failure = None if task.cancelled() else task.exception()
         if failure is not None and not task.cancelling():
@@ -333,7 +333,7 @@ class Runner:
             self.around.tell(sev.SandboxMade())
 
     def _discard_begun(self) -> None:
-        """Remove what an earlier daemon made of the scratch directory before it was killed."""
+        """Remove the part of the scratch directory that an earlier daemon made before it was killed."""
         if self.sandbox is not None:
             self.sandbox.remove()
         if self.tmpdir is not None:
@@ -357,23 +357,22 @@ class Runner:
         if self.sandbox is not None:
             gone = self.around.sandboxes.removed_at_once(self.sandbox)
             text = "" if gone else await self._removed(self.sandbox)
-        if self.tmpdir is not None:
+        if self.tmpdir is not None and not removed_at_once(self.tmpdir, self._listed_path):
             left = await asyncio.to_thread(remove_tmpdir, self._listed_path)
             text = "; ".join(filter(None, (text, left)))
         self.around.tell(sev.SandboxRemoved(text=text))
 
     async def _removed(self, sandbox: Sandbox) -> str:
-        """Remove the scratch directory; why something had to be left, or ""."""
+        """Remove the scratch directory; return why something had to be left, or ""."""
         text = await asyncio.to_thread(sandbox.remove)
         if text:
-            # Of a job that did not end in time, processes may still write while they are killed.
+            # Processes of a job that did not end in time may still write while they are killed.
             await self.kill()
             text = await asyncio.to_thread(sandbox.remove)
         return text
 
     async def _input(self, job_ad: ClassAd) -> None:
         assert self.sandbox is not None
-        self.around.moved("input-started")
         problem = await self.transfers.fetch_input(self.sandbox.path)
         if problem is not None:
             code: StarterHold | None = problem.code
@@ -416,7 +415,6 @@ class Runner:
         self, send: Callable[[Path, Baseline], Coroutine[Any, Any, TransferProblem | None]]
     ) -> TransferProblem | None:
         assert self.sandbox is not None
-        self.around.moved("output-started")
         problem = await send(self.sandbox.path, self.baseline or Baseline(files={}))
         if problem is None:
             self.around.moved("output-finished")
@@ -476,7 +474,7 @@ class Runner:
         self.around.began(number, family.pid)
 
     async def _contain(self, order: SpawnOrder, job_ad: ClassAd) -> None:
-        """Create the container that the job's program runs in. Raises BadJob."""
+        """Create the container in which the job's program runs. Raises BadJob."""
         assert self.docker is not None and self.sandbox is not None
         try:
             await self.docker.create(
@@ -491,14 +489,14 @@ class Runner:
             raise BadJob(str(problem), StarterHold.INVALID_DOCKER_IMAGE) from None
 
     async def _listen(self) -> None:
-        """Have a line to the queue for a job that wants one. Raises OSError."""
+        """Open a chirp connection for a job that wants one. Raises OSError."""
         if self.schedd and self.sandbox is not None and wants_chirp(self.job_ad):
             if self.chirp is None:
                 self.chirp = ChirpLine(self.around.bus, self.around.name, self.schedd, self.run)
             await self.chirp.listen(self.sandbox.path, self.transfers.hands)
 
     def _find_docker(self) -> None:
-        """Have a container for a job that wants one. Raises BadJob."""
+        """Prepare a container for a job that wants one. Raises BadJob."""
         if self.docker is None and wants_docker(self.job_ad):
             path = docker_of(self.around.config)
             if path is None:
@@ -506,41 +504,41 @@ class Runner:
             self.docker = Docker(path, self.run, self.around.home.path, self.account)
 
     async def _found_started(self, number: int) -> bool:
-        """Whether an earlier daemon had started the program, which is then gone on with."""
+        """Whether an earlier daemon had started the program, which is then adopted."""
         self._resumed = False
         found = await adopt(self.record, f"{self.run}/{number}")
         if not isinstance(found, Family):
             return False
         if found.stands_still():
-            # That daemon had suspended it, and was killed before that was on record.
+            # That daemon had suspended it, and was killed before that was recorded.
             await found.resume()
-        _log.info("%s: run %s goes on", self.slot, self.in_log)
+        _log.info("%s: run %s continues", self.slot, self.in_log)
         self.adopted(found, number)
         self.around.began(number, found.pid)
         return True
 
     async def _spawned(self, order: SpawnOrder) -> Family | NotStarted:
-        """Start the program, or find it started by an earlier daemon that ended before it said so."""
+        """Start the program, or find it started by an earlier daemon that ended before it reported that."""
         try:
             return await self.around.nursery.spawn(order)
         except AlreadyStarted:
             found = await adopt(order.record, order.key)
             if found is None:
-                raise NurseryFailed(f"{order.record} has a record of a start that cannot be read") from None
+                raise NurseryFailed(f"{order.record} contains an unreadable start record") from None
             return found
 
     def resume(self, state: StarterState) -> None:
-        """Go on for a starter that an earlier daemon had."""
+        """Resume a starter of an earlier daemon."""
         self._resumed = True
         name, launch = f"dir_{file_name(self.run)}", state.launch
         path = self.around.scratch.found(name)
         made = None if path is None else path.stat()
         if made is not None and made.st_uid != os.geteuid():
-            # The owner stays the one it was made for, whatever hooks or the configuration have said since then.
+            # The owner stays the one for which it was made, even if hooks or the configuration have changed it since.
             self._become(account_numbered(made.st_uid, made.st_gid))
         elif self._needs_account(launch.job_ad) and (made is None or not runs_as_daemon(launch.job_ad)):
-            # It was removed, or the daemon was killed before it gave it to the job's user. Whatever is still done
-            # for the job is not done as root.
+            # It was removed, or the daemon was killed before it gave it to the job's user. Remaining work for the job
+            # is not done as root.
             try:
                 self._become(account_of(launch.job_ad, self.around.config, self.slot_ad))
             except NoSuchAccount:
@@ -563,7 +561,7 @@ class Runner:
         return self.record.with_suffix(BASELINE)
 
     def _machine_failed(self, number: int, text: str) -> None:
-        """Whatever the job is, it could not be started here."""
+        """Note that no job could have been started here."""
         self.around.failed(text)
         self._not_started(number, text, None)
 
@@ -584,7 +582,7 @@ class Runner:
             await self.tasks.end()
         usage = _last_usage(end)
         if self.around.shells is not None:
-            if self._told_to_end:
+            if self._ordered_to_end:
                 await self.around.shells.kill(self.run)
             await self.around.shells.closed(self.run)
             usage = await self.around.shells.with_shells(self.run, usage) or usage
@@ -607,7 +605,7 @@ class Runner:
         )
 
     async def _missing(self) -> str:
-        """What a job that ended badly could not have here: room on the disk, of which it has taken no more than its."""
+        """What a job that ended badly lacked here: space on the disk, although it stayed within its share."""
         if not self.moved or self.sandbox is None or not _is_full(self.sandbox.path.parent):
             return ""
         if await asyncio.to_thread(self.sandbox.size_kib) * 1024 > self._granted_bytes():
@@ -615,15 +613,15 @@ class Runner:
         return f"the disk of {self.sandbox.path.parent} is full"
 
     def _granted_bytes(self) -> int:
-        """Room on the disk that its slot has."""
+        """The disk space of its slot."""
         disk_kib = self.slot_ad.cell("disk")
         return int(disk_kib) * 1024 if isinstance(disk_kib, int | float) else 0
 
     def adopted(self, family: Family, number: int) -> None:
-        """The job of an earlier daemon."""
+        """Adopt the job of an earlier daemon."""
         if self.around.sessions is not None:
             self.around.sessions.goes_on(self.job_ad, self._end_job)
-        # An earlier daemon's line has ended with it.
+        # An earlier daemon's chirp connection has ended with it.
         self._begin("line to the queue", self._listen())
         self._has(family, number)
 
@@ -638,9 +636,9 @@ class Runner:
             self._tell_stopped(await self.family.suspend())
 
     def _tell_stopped(self, processes: int) -> None:
-        """The job counts as suspended: that is told once, when it is warned or when it is stopped."""
-        if not self._told_stopped:
-            self._told_stopped = True
+        """Report once that the job counts as suspended, when it is notified or when it is stopped."""
+        if not self._reported_stopped:
+            self._reported_stopped = True
             self.around.stopped(processes)
 
     async def _tell_stopping(self, family: Family) -> None:
@@ -648,7 +646,7 @@ class Runner:
         self._tell_stopped(0 if usage is None else usage.process_count)
 
     async def _resume(self) -> None:
-        self._told_stopped = False
+        self._reported_stopped = False
         if self.tasks is not None:
             self.tasks.hold(still=False)
         if self.around.shells is not None:
@@ -659,16 +657,16 @@ class Runner:
             await self.docker.unpause()
 
     async def _method(self, effect: sef.RunMethod) -> None:
-        """What a queue instance has in place of a signal; a line for a shell is not waited for here."""
+        """Carry out a queue instance's replacement of a signal; a shell line is not waited for here."""
         if self.family is None:
             self.around.tell(sev.MethodEnded(method=effect.method))
             return
         if effect.method is Method.RESUME:
-            self._told_stopped = False
+            self._reported_stopped = False
         if effect.method in (Method.SUSPEND, Method.RESUME) and self.tasks is not None:
             self.tasks.hold(still=effect.method is Method.SUSPEND)
         if effect.command.startswith("/"):
-            # One that an earlier order began goes on: methods of different kinds may run at once.
+            # One that an earlier order began continues: methods of different kinds may run at once.
             self.hooks.keep(self._begin(effect.method, self.hooks.method(effect, self.family.pid)), effect.method)
         else:
             await self.family.signal_all(signal.Signals[effect.command])
@@ -677,23 +675,23 @@ class Runner:
             await self._tell_stopping(self.family)
 
     def _end_job(self) -> None:
-        """A slave task of the job has failed, or the user who was connected to it is gone."""
+        """End the job because a slave task has failed, or the user who was connected to it is gone."""
         self._queue.put_nowait(self.kill())
 
     async def _signal(self, name: str, *, ends: bool) -> None:
         if self.family is None:
             return
         if ends and self.around.shells is not None:
-            self._told_to_end = True
+            self._ordered_to_end = True
             await self.around.shells.hang_up(self.run)
         family = self.family
         number = signal.Signals[name] if name in signal.Signals.__members__ else signal.SIGTERM
         if not await family.signal(number) and start_of(family.pid) == family.started.start:
-            # It is there, and cannot be told. Were it gone, its end would be on its way.
+            # It exists, and cannot be signalled. If it were gone, its end would be reported soon.
             self.around.tell(sev.SoftKillFailed(run=self.number))
 
     def shells_closed(self) -> None:
-        """The last shell beside the job has ended."""
+        """Note that the last shell alongside the job has ended."""
         if self.job_ad.cell("interactivejob") is True and self.family is not None and not self.family.is_ended:
             self._left = True
             self._end_job()
@@ -705,14 +703,14 @@ class Runner:
                 await self._tell_stopping(self.family)
 
     async def give_up(self) -> None:
-        """End the work of a starter that does not end it itself: nothing of the job is to be left."""
+        """End the work of a starter that does not end it itself: nothing of the job may be left."""
         await self.kill()
         self.forget()
         if self.sandbox is not None:
             removal = asyncio.ensure_future(asyncio.to_thread(self.sandbox.remove))
-            # A disk that does not answer delays no other run.
+            # A disk that does not respond delays no other run.
             await asyncio.wait([removal], timeout=GIVE_UP_S)
-            text = removal.result() if removal.done() else f"{self.sandbox.path} is not removed yet"
+            text = removal.result() if removal.done() else f"{self.sandbox.path} has not been removed yet"
             if text:
                 _log.warning("%s: %s", self.in_log, text)
         if self.tmpdir is not None and (text := await asyncio.to_thread(remove_tmpdir, self._listed_path)):
@@ -720,7 +718,7 @@ class Runner:
         self.done()
 
     async def kill(self) -> None:
-        """Kill all that is left of the job."""
+        """Kill everything that is left of the job."""
         if self.around.shells is not None:
             await self.around.shells.kill(self.run)
         if self.docker is not None:
@@ -731,7 +729,7 @@ class Runner:
     # -- measuring -----------------------------------------------------------------------------------
 
     def cpu_percent(self) -> float:
-        """Percent of one core that the job has used since this was asked last."""
+        """Processor use of the job since the last call, percent of one core."""
         passed_s, used_s = max(0.001, self._looked_at - self._cpu_at), max(0.0, self._looked_cpu_s - self._cpu_s)
         self._cpu_at, self._cpu_s = self._looked_at, self._looked_cpu_s
         return used_s / passed_s * 100 if passed_s > 0.01 else 0.0
@@ -739,11 +737,11 @@ class Runner:
     # -- its own log ---------------------------------------------------------------------------------
 
     def log_begin(self) -> None:
-        """The job's program runs: its StarterUserLog is told, if it has one."""
+        """Log in its StarterUserLog, if any, that the job's program runs."""
         self._log_event(lambda: starter_log.begun(self))
 
     def log_end(self, report: ExitReport) -> None:
-        """The run is over: its StarterUserLog is told, if it has one."""
+        """Log in its StarterUserLog, if any, that the run is over."""
         self._log_event(lambda: starter_log.ended(self.job_ad, report))
 
     def _log_event(self, event: Callable[[], Event]) -> None:
@@ -764,10 +762,10 @@ class Runner:
     # -- the end -------------------------------------------------------------------------------------
 
     def done(self) -> None:
-        """The starter is done: nothing is kept but what queues have not heard."""
+        """Finish the starter: nothing is kept except reports that queues have not confirmed."""
         self.forget()
         if self.moved:
-            # One that stays is removed at the daemon's next start.
+            # A directory that stays is removed at the daemon's next start.
             with contextlib.suppress(OSError):
                 self._baseline_path.unlink(missing_ok=True)
         if self.tasks is not None:
@@ -777,7 +775,7 @@ class Runner:
         self.around.done()
 
     def forget(self) -> None:
-        """Do not look after the job any longer; it goes on if it runs."""
+        """Stop supervising the job; it continues if it runs."""
         if self.chirp is not None:
             self.chirp.close()
         for timer in list(self._timers):
@@ -796,7 +794,7 @@ class Runner:
 
 
 def _is_full(directory: Path) -> bool:
-    """Whether a directory's disk has room for next to nothing."""
+    """Whether a directory's disk is almost full."""
     try:
         found = os.statvfs(directory)
     except OSError:
@@ -824,7 +822,7 @@ def _last_usage(end: ProcessEnd) -> Usage:
 
 
 def _out_of_memory(end: ProcessEnd, job_ad: ClassAd) -> str:
-    """Why the kernel killed a job for its memory; "" if it did not."""
+    """Why the kernel killed a job because of its memory; "" if it did not."""
     if end.out_of_memory is None:
         return ""
     limit, peak = (-(-size // 2**20) for size in end.out_of_memory)

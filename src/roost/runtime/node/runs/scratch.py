@@ -1,10 +1,10 @@
-"""The directories in which a machine makes scratch directories: EXECUTE, and SLOT<N>_EXECUTE for slots of their own.
+"""The directories in which a machine makes scratch directories: EXECUTE, and SLOT<N>_EXECUTE for single slots.
 
-The directory ``execute`` of the state directory is used as it is. Any other belongs to the site and may be shared, by
+The directory ``execute`` of the state directory is used as it is. Any other belongs to the site and may be shared, with
 other pools or with other users of the machine, so a machine makes one directory of its own there, ``roost-<digest>``,
-and everything in that directory is its own to remove. The directories in use are written down before the first job:
-when EXECUTE changes and the daemon starts again, jobs that still run keep the directory that they have, and what is
-left in a directory that is no longer configured is removed.
+and may remove everything in that directory. The directories in use are recorded before the first job: when EXECUTE
+changes and the daemon is restarted, running jobs keep their directory, and leftovers in a directory that is no longer
+configured are removed.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from roost.runtime.role import ConfigurationRefused
 
 _log = logging.getLogger("roost.node")
 
-#: What lists the directories, in the directory of the records of runs.
+#: The list of the directories, in the directory of the records of runs.
 LIST: Final = "execute.json"
 
 
 def execute_of(config: Config, slot: int = 0) -> Path:
-    """What EXECUTE says, for a slot; 0 for the machine. Raises ConfigError."""
+    """The value of EXECUTE for a slot; 0 for the machine. Raises ConfigError."""
     return Path((config.get("EXECUTE", slot=slot) if slot else config.get("EXECUTE")) or os.curdir)
 
 
@@ -49,41 +49,41 @@ def problem_of(directory: Path, slot: int = 0) -> str:
         return ""
     if directory.exists():
         return f"{name} = {directory} is not a directory"
-    return f"{name} = {directory} does not exist; make the directory, or name another"
+    return f"{name} = {directory} does not exist; create the directory, or name another"
 
 
 class Scratch:
     """The directories of one machine."""
 
     def __init__(self, directories: Mapping[int, Path], home: Home) -> None:
-        """Make them. `directories`: slot, 0 for the machine, to directory. Raises ConfigurationRefused."""
+        """Create them. `directories`: slot, 0 for the machine, to directory. Raises ConfigurationRefused."""
         self._home = home
         self._list = home.jobs / LIST
         for slot, directory in directories.items():
             problem = "" if directory == home.execute else problem_of(directory, slot)
             if problem:
                 raise ConfigurationRefused(problem)
-        #: As configured, for messages about disks; the machine's first.
+        #: The configured directories, for messages about disks; the machine's first.
         self.configured = tuple(dict.fromkeys(directories.values()))
         self._of_slot = {slot: self._own(directory) for slot, directory in directories.items()}
-        #: The directories that new scratch directories are made in.
+        #: The directories in which new scratch directories are made.
         self.current = tuple(dict.fromkeys(self._of_slot.values()))
         self.known = tuple(dict.fromkeys((*self.current, home.execute, *self._earlier())))
         self._write()
 
     def of(self, slot: int) -> Path:
-        """Where the scratch directories of a slot are made."""
+        """The directory for the scratch directories of a slot."""
         return self._of_slot.get(slot, self._of_slot[0])
 
     def found(self, name: str) -> Path | None:
-        """The scratch directory of that name, wherever it was made."""
+        """The scratch directory with that name, wherever it was made."""
         return next((path for each in self.known if (path := each / name).is_dir()), None)
 
     def forget_empty(self) -> None:
-        """Remove directories that are neither configured nor in use any more."""
+        """Remove directories that are neither configured nor in use any longer."""
         for each in self.known:
             if each not in self.current and each != self._home.execute:
-                # One that still has something in it stays listed.
+                # A directory with contents stays listed.
                 with contextlib.suppress(OSError):
                     each.rmdir()
         self.known = tuple(
@@ -92,7 +92,7 @@ class Scratch:
         self._write()
 
     def _own(self, directory: Path) -> Path:
-        """The machine's own directory within one that is configured."""
+        """The machine's own directory within a configured one."""
         if directory == self._home.execute:
             return directory
         digest = hashlib.blake2b(os.fsencode(self._home.path), digest_size=6).hexdigest()
@@ -102,7 +102,8 @@ class Scratch:
             found = os.lstat(path)
         except OSError as error:
             raise ConfigurationRefused(
-                f"EXECUTE: cannot make {path}: {error.strerror}; let this daemon write to {directory}, or name another"
+                f"EXECUTE: cannot create {path}: {error.strerror}; allow this daemon to write to {directory}, "
+                "or name another directory"
             ) from None
         if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o022:
             raise ConfigurationRefused(

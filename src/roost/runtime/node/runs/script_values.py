@@ -1,4 +1,4 @@
-"""The pseudo-variables of prolog and epilog, and of all that a queue instance has run for a job."""
+"""The pseudo-variables of prolog and epilog, and of all programs that a queue instance runs for a job."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from roost.runtime.node.runs.job_environment import Program
     from roost.runtime.node.runs.runner import Runner
 
-#: What Grid Engine says where no files are staged.
+#: Grid Engine's value if no files are staged.
 _STAGING: Final = {
     f"fs_{stream}_{name}": "0" if name == "file_staging" else '""'
     for stream in ("stdin", "stdout", "stderr")
     for name in ("host", "path", "tmp_path", "file_staging")
 }
-#: What a pseudo-variable stands for may have so many characters: a job's user may choose any name.
+#: Maximum length of a pseudo-variable's value, characters: a job's user may choose any name.
 VALUE_CHARS_MAX: Final = 4096
 
 
@@ -67,7 +67,7 @@ def script_values(runner: Runner, job_ad: ClassAd, program: Program | None) -> d
 
 
 def _site(context: QueueContext | None) -> dict[str, str]:
-    """Where the files of the cell are, and what commands of a checkpointing interface are told."""
+    """Where the files of the cell are, and the values for commands of a checkpointing interface."""
     if context is None:
         return {}
     found = {"sge_root": context.sge_root, "sge_cell": CELL, **_STAGING}

@@ -1,10 +1,10 @@
-"""Programs that users run beside their running jobs: the shells of `condor_ssh_to_job` and of interactive jobs.
+"""Programs that users run alongside their running jobs: the shells of `condor_ssh_to_job` and of interactive jobs.
 
-A shell runs as the job's account, in the job's directory, with the job's environment. It counts as a part of the job:
-it stands still with it, its use of the machine is added to the job's, and the run ends when the job's program and all
-shells have ended, or when the job is killed. When the job is told to end, its shells lose their terminals.
+A shell runs as the job's account, in the job's directory, with the job's environment. It counts as part of the job: it
+is suspended with it, its usage is added to the job's, and the run ends when the job's program and all shells have
+ended, or when the job is killed. When the job is ordered to end, its shells lose their terminals.
 
-Streams and leases are those of `sessions`; the user's command asks for them in the same way. Shells outlive this daemon
+Streams and leases are those of `sessions`; the user's command requests them in the same way. Shells outlive this daemon
 as jobs do. An interactive job (InteractiveJob) is a placeholder for its shells: it ends with the last of them.
 """
 
@@ -43,40 +43,40 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("roost.node")
 
-#: Shells of one job at once.
+#: Maximum number of shells of one job at a time.
 SHELLS_MAX: Final = 64
-#: What the names of the records of shells end with.
+#: Suffix of the names of the records of shells.
 _RECORD: Final = ".run"
 
 
 class HasRunners(Protocol):
-    """What knows the runs of the machine."""
+    """An object that knows the runs of the machine."""
 
     @property
     def runners(self) -> Mapping[Any, Runner]:
-        """A run for each starter."""
+        """The runner of each starter."""
         ...
 
 
 class ShellsDaemon(Protocol):
-    """What shells need of the machine's daemon."""
+    """The interface of the machine's daemon for shells."""
 
     config: Config
 
     @property
     def orders(self) -> HasRunners:
-        """What starts runs."""
+        """The object that starts runs."""
         ...
 
     sessions: Sessions
     nursery: Nursery | None
 
     def spawn(self, work: Coroutine[Any, Any, Any], name: str | None = None) -> asyncio.Task[Any]:
-        """Have something done beside; the daemon ends after it."""
+        """Start a background task; the daemon waits for it before it exits."""
 
 
-class Refused(Exception):
-    """There can be no shell; the text says why."""
+class ShellRefused(Exception):
+    """A shell cannot be started; the text says why."""
 
 
 class Shells:
@@ -88,14 +88,14 @@ class Shells:
         self._directory = directory
         #: Run to session to the processes of the shell.
         self._families: dict[str, dict[str, Family]] = {}
-        #: What ended shells of a run have used.
+        #: The usage of a run's ended shells.
         self._used: dict[str, tuple[float, float]] = {}
         self._stirred = asyncio.Event()
 
     # -- what an earlier daemon left -----------------------------------------------------------------
 
     async def load(self) -> None:
-        """Find the shells that an earlier daemon started; before runs are taken over."""
+        """Find the shells that an earlier daemon started; called before runs are taken over."""
         known = dict(self._daemon.sessions.of_shells())
         for path in self._directory.glob(f"*{_RECORD}"):
             if path.stem not in known:
@@ -110,7 +110,7 @@ class Shells:
                 found.over(End())
 
     async def taken_over(self) -> None:
-        """The runs that an earlier daemon left have been found: shells of any other run are ended."""
+        """End shells of runs that an earlier daemon did not leave."""
         runs = {runner.run for runner in self._daemon.orders.runners.values()}
         for run in [run for run in self._families if run not in runs]:
             await self.kill(run)
@@ -118,7 +118,7 @@ class Shells:
     # -- a shell begins ------------------------------------------------------------------------------
 
     async def open(self, asked: machine.OpenShell, sender: str) -> machine.ShellOpened | Answer:
-        """Start a shell beside a job. Raises NotFound where the job does not run here."""
+        """Start a shell alongside a job. Raises NotFound if the job does not run here."""
         runner = self._runner(asked)
         refused = not_owner(runner, sender, superusers(self._daemon.config))
         if refused is not None:
@@ -127,13 +127,13 @@ class Shells:
             return _denied(f"ENABLE_SSH_TO_JOB of this machine is not TRUE for job {asked.job}")
         try:
             return await self._opened(runner, asked, sender)
-        except Refused as refused:
+        except ShellRefused as refused:
             return Answer(ok=False, code="refused", text=str(refused))
 
     def _runner(self, asked: machine.OpenShell) -> Runner:
         runner = runner_of(self._daemon.orders.runners.values(), asked.job, asked.global_id)
         if runner is None or runner.family is None or runner.family.is_ended:
-            raise NotFound(f"the program of job {asked.job} does not run here")
+            raise NotFound(f"the program of job {asked.job} is not running here")
         return runner
 
     def _is_enabled(self, runner: Runner) -> bool:
@@ -147,17 +147,17 @@ class Shells:
     async def _opened(self, runner: Runner, asked: machine.OpenShell, sender: str) -> machine.ShellOpened:
         assert self._daemon.nursery is not None and runner.family is not None
         if len(self._families.get(runner.run, ())) >= SHELLS_MAX:
-            raise Refused(f"job {asked.job} has {SHELLS_MAX} shells already, the most that are possible")
+            raise ShellRefused(f"job {asked.job} already has {SHELLS_MAX} shells, the maximum")
         pids = _pids(runner.family)
         about = About(owner=sender, job=asked.job, run=runner.run)
         try:
             session = self._daemon.sessions.shell(asked.session, about)
         except OSError as problem:
-            raise Refused(f"cannot write {problem.filename}: {problem.strerror}") from None
+            raise ShellRefused(f"cannot write {problem.filename}: {problem.strerror}") from None
         if session is None:
             earlier = self._daemon.sessions.asked(asked.session, sender)
             if earlier is None or earlier.about != about:
-                raise BadRequest("there is another session of this name")
+                raise BadRequest("another session has this name")
             return machine.ShellOpened(slot=runner.slot, pids=tuple(pids))
         relay = RelayOrder(
             directory=session.directory,
@@ -175,18 +175,18 @@ class Shells:
             family = await self._daemon.nursery.spawn(order)
         except (BadJob, NurseryFailed, AlreadyStarted, OrderTooLarge, OSError) as problem:
             self._daemon.sessions.leave(asked.session)
-            raise Refused(str(problem)) from None
+            raise ShellRefused(str(problem)) from None
         if isinstance(family, NotStarted):
             self._daemon.sessions.leave(asked.session)
-            raise Refused(family.text)
+            raise ShellRefused(family.text)
         self._has(asked.session, session, family)
         if runner.family.is_ended:
-            # The run may have been reported as over already; nothing is to outlive it.
+            # The run may already have been reported as over; nothing may outlive it.
             self._stop(family)
-            raise Refused(f"job {asked.job} has just ended")
+            raise ShellRefused(f"job {asked.job} has just ended")
         if runner.family.stands_still():
             await family.suspend()
-        _log.info("%s: %s has a shell beside the job", runner.in_log, sender)
+        _log.info("%s: %s has opened a shell next to the job", runner.in_log, sender)
         return machine.ShellOpened(slot=runner.slot, pids=tuple(pids))
 
     def _record(self, name: str) -> Path:
@@ -230,12 +230,12 @@ class Shells:
             await self._stirred.wait()
 
     async def hold(self, run: str, *, still: bool) -> None:
-        """The job stands still, or goes on: so do its shells."""
+        """Suspend or resume the shells with the job."""
         for family in self._of(run):
             await (family.suspend() if still else family.resume())
 
     async def hang_up(self, run: str) -> None:
-        """The job is told to end: its shells lose their terminals."""
+        """Take the terminals from the shells, because the job was ordered to end."""
         for family in self._of(run):
             await family.resume()
             await family.signal_all(signal.SIGHUP)
@@ -246,7 +246,7 @@ class Shells:
             await family.kill()
 
     async def with_shells(self, run: str, usage: Usage | None) -> Usage | None:
-        """What a job uses, with its shells."""
+        """The usage of a job including its shells."""
         for family in self._of(run):
             more = await family.usage()
             if more is not None:
@@ -257,11 +257,11 @@ class Shells:
         return replace(usage, user_cpu_s=usage.user_cpu_s + user_s, system_cpu_s=usage.system_cpu_s + system_s)
 
     def forget(self, run: str) -> None:
-        """A run is over."""
+        """Forget a run that is over."""
         self._used.pop(run, None)
 
     def close(self) -> None:
-        """Let go of all shells; they go on."""
+        """Stop supervising all shells; they continue."""
         for families in self._families.values():
             for family in families.values():
                 if not family.is_ended:
@@ -273,7 +273,7 @@ async def _killed(family: Family) -> None:
 
 
 def _key(run: str, name: str) -> str:
-    """The name of a shell's process, in the pool and for ever."""
+    """The globally unique name of a shell's process."""
     return f"{run}/shell/{name}"
 
 

@@ -1,7 +1,7 @@
-"""The event log of a fetched job: StarterUserLog in its ad names a file, to which its machine adds what happens to it.
+"""The event log of a fetched job: StarterUserLog in its ad names a file, to which its machine writes its events.
 
-No queue writes one for it. The file is written with the hands of the job's user; a relative name counts from where the
-job runs. An event that cannot be written is told to the machine's log, and stops nothing.
+No queue writes one for it. The file is written as the job's user; a relative name refers to the job's working
+directory. A failure to write an event is logged in the machine's log, and has no other effect.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _log = logging.getLogger("roost.starter")
 
 
 def log_path(runner: Runner) -> Path | None:
-    """The file that a run's events go to; None for none."""
+    """The file of a run's events; None for none."""
     name = runner.job_ad.cell("starteruserlog")
     if runner.schedd or not isinstance(name, str) or not name:
         return None
@@ -39,12 +39,12 @@ def log_path(runner: Runner) -> Path | None:
 
 
 def begun(runner: Runner) -> Event:
-    """The job's program runs."""
+    """Log that the job's program runs."""
     return Execute(host=f"<{runner.around.name}>", slot_name=runner.slot)
 
 
 def ended(job_ad: ClassAd, report: ExitReport) -> Event:
-    """The run is over."""
+    """Log that the run is over."""
     ad = job_ad.copy()
     ad.update(report.attributes)
     cause = report.cause
@@ -59,7 +59,7 @@ def ended(job_ad: ClassAd, report: ExitReport) -> Event:
 
 
 def write(hands: Hands, path: Path, job_ad: ClassAd, event: Event, now: float) -> None:
-    """Add an event to a job's log."""
+    """Write an event to a job's log."""
     cluster, proc = (_number(job_ad, name, other) for name, other in (("ClusterId", 1), ("ProcId", 0)))
     if job_ad.eval("StarterUserLogUseXML") is True:
         logged = LoggedEvent(event=event, number=event.NUMBER, cluster=cluster, proc=proc, time=now)
@@ -69,7 +69,7 @@ def write(hands: Hands, path: Path, job_ad: ClassAd, event: Event, now: float) -
     try:
         hands.append(str(path), (text if text.endswith("\n") else f"{text}\n").encode("utf-8", "surrogateescape"))
     except (OSError, ValueError) as problem:
-        # ValueError: a zero byte in the name.
+        # ValueError: a NUL byte in the name.
         _log.warning("%s: StarterUserLog is not written: %s", path, getattr(problem, "strerror", None) or problem)
 
 

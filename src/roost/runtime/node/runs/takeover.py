@@ -1,11 +1,11 @@
-"""What a node daemon does at its start about runs that an earlier one left: go on with them, or end them.
+"""Handling the runs of an earlier daemon when a node daemon starts: adopting them, or ending them.
 
-The earlier daemon kept the state of its machine (`node_state`) and, with its shepherds, a record of every run
-(`records`). Slot and starter are in one or the other from before a program is started until the queue has been told of
-its end, so a run goes on where it was: its processes never noticed, and of one that has ended meanwhile the output is
-delivered as ever. A run whose slot no longer exists, because the machine has other slots now, is killed and removed;
-its queue hears that it ended only if a shepherd saw that and it had nothing to deliver, and otherwise that it has to
-run again.
+The earlier daemon stored the state of its machine (`node_state`) and, with its shepherds, a record of every run
+(`records`). Slot and starter are in one or the other from before a program is started until the queue has been notified
+of its end, so a run continues where it was: its processes are unaffected, and the output of a job that has ended
+meanwhile is delivered as usual. A run whose slot no longer exists, because the machine has other slots now, is killed
+and removed; its queue learns that it ended only if a shepherd observed that and there was nothing to deliver, and
+otherwise that it has to run again.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from roost.runtime.processes.run_records import RunRecord
 from roost.runtime.processes.sandbox import remove_tree
 from roost.runtime.processes.shepherd.processes import marks
 from roost.runtime.processes.spawn_order import ProcessEnd, key_of
-from roost.starter.persisted import UnreadableRecord as UnreadableStarter
+from roost.starter.persisted import UnreadableStarter
 from roost.starter.transfer_plan import moves_files
 from roost.wire.messages import ClaimGone, RunEnded
 
@@ -54,7 +54,7 @@ _log = logging.getLogger("roost.node")
 
 
 class TakeoverDaemon(Protocol):
-    """What goes on with earlier runs needs of the machine's daemon."""
+    """The interface of the machine's daemon for adopting earlier runs."""
 
     context: RoleContext
     clock: Clock
@@ -67,14 +67,14 @@ class TakeoverDaemon(Protocol):
     state: NodeState
 
     def plan_with(self, present: PresentLayout, config: Config | None = None) -> NodePlan:
-        """The plan of a machine that has slots already."""
+        """The plan of a machine that already has slots."""
 
     def carry_out(self, outs: Outs | None) -> None:
-        """Do what the machine's core orders."""
+        """Carry out the effects of the machine's core."""
 
 
 async def take_over(daemon: TakeoverDaemon, records: Mapping[str, RunRecord]) -> None:
-    """See to what an earlier daemon left; `records` are those of its runs."""
+    """Adopt or end what an earlier daemon left; `records` are those of its runs."""
     home, machine = daemon.context.home, daemon.machine
     await remove_hook_calls(home.execute)
     for run in records:
@@ -89,7 +89,7 @@ async def take_over(daemon: TakeoverDaemon, records: Mapping[str, RunRecord]) ->
         told = frozenset(run for run, record in records.items() if record.ticket and record.report is None)
         outs, problems = restore(machine, shared, slots, told, daemon.clock.now())
         for problem in problems:
-            _log.error("the saved state of a slot cannot be used: %s", problem)
+            _log.error("cannot use the saved state of a slot: %s", problem)
         again = {out.slot.name for out in outs if isinstance(out.effect, StartJob)}
         for slot in [slot for slot in machine.slots if slot.starter is not None]:
             await _adopt(daemon, slot, records.get(slot.run_name, RunRecord()), starts=slot.name in again)
@@ -105,15 +105,15 @@ async def take_over(daemon: TakeoverDaemon, records: Mapping[str, RunRecord]) ->
 
 
 async def _end_unrecorded(daemon: TakeoverDaemon, records: Mapping[str, RunRecord]) -> bool:
-    """End what is left of runs whose records are gone or cannot be read: their queues will run the jobs again.
+    """End the remains of runs whose records are gone or cannot be read: their queues will run the jobs again.
 
-    Returns whether there was something.
+    Returns whether there were any.
     """
     jobs = daemon.context.home.jobs
     keys = {key for mark in await asyncio.to_thread(marks) if (key := key_of(mark, jobs))}
     unrecorded = {key: run for key in sorted(keys) if (run := key.rpartition("/")[0] or key) not in records}
     for key, run in unrecorded.items():
-        _log.warning("run %s has no record that can be read; what is left of it is ended", run)
+        _log.warning("run %s has no readable record; killing its remaining processes", run)
         await asyncio.to_thread(bury, daemon.reports.record(run), key, None)
     return bool(unrecorded)
 
@@ -121,10 +121,10 @@ async def _end_unrecorded(daemon: TakeoverDaemon, records: Mapping[str, RunRecor
 def _report_unrecorded(
     daemon: TakeoverDaemon, records: Mapping[str, RunRecord], slots: Mapping[str, object], *, doubtful: bool
 ) -> None:
-    """Tell queues of runs whose records are gone, while their slots have the claims: they need not ask first.
+    """Notify queues of runs whose records are gone, while their slots have the claims, so that they need not ask first.
 
-    Of a run that was over, and whose queue knows, the queue takes no note. `doubtful`: the record of a later run on
-    the same claim may be among those that are lost, so the claim is ended, and with it whichever run it has.
+    A queue ignores this for a run that it knows to be over. `doubtful`: the record of a later run on the same claim may
+    be among those that are lost, so the claim is ended, and with it any run on it.
     """
     for slot in daemon.machine.slots:
         kept = slots.get(slot.name)
@@ -146,7 +146,7 @@ def _report_unrecorded(
 
 
 async def _adopt(daemon: TakeoverDaemon, slot: NodeSlot, record: RunRecord, *, starts: bool) -> None:
-    """Give a starter its hands back, with the job in them; one that `starts` its program again finds it then."""
+    """Give a starter a runner again, with its job; a starter that `starts` its program again finds it then."""
     starter = slot.starter
     assert starter is not None
     daemon.reports.resume(slot.run_name)
@@ -158,11 +158,11 @@ async def _adopt(daemon: TakeoverDaemon, slot: NodeSlot, record: RunRecord, *, s
         family = await adopt(runner.record, key)
         if isinstance(family, Family):
             runner.adopted(family, number)
-            _log.info("%s: run %s goes on", slot.name, slot.run_name)
+            _log.info("%s: run %s continues", slot.name, slot.run_name)
 
 
 async def _end(daemon: TakeoverDaemon, run: str, record: RunRecord) -> None:
-    """End a run that no longer belongs to a slot, and tell its queue."""
+    """End a run that no longer belongs to a slot, and notify its queue."""
     end: ProcessEnd | None = None
     for key in record.keys:
         found = await adopt(daemon.reports.record(run), key)
@@ -177,12 +177,12 @@ async def _end(daemon: TakeoverDaemon, run: str, record: RunRecord) -> None:
     if run not in daemon.reports and ticket.get("schedd"):
         daemon.reports.keep(ticket["schedd"], _report(run, ticket, end, bool(record.starts), daemon.clock.now()))
     if record.report is None:
-        _log.warning("run %sno longer belongs to a slot; %s", run, "its end was seen" if end else "it is ended")
+        _log.warning("run %sno longer belongs to a slot; %s", run, "its end was seen" if end else "it is being killed")
     daemon.reports.done(run)
 
 
 def _has_nothing_to_deliver(record: RunRecord) -> bool:
-    """Whether the end of the program was that of the run: there is no output to move, and no program to follow it."""
+    """Whether the end of the program was that of the run: no output to transfer, and no program to run afterwards."""
     try:
         state = starter_of(record.slot)
     except (UnreadableRecord, UnreadableStarter, KeyError):
@@ -218,7 +218,7 @@ def _report(run: str, ticket: Mapping[str, str], end: ProcessEnd | None, began: 
 
 
 async def _clear(daemon: TakeoverDaemon, kept: set[str], of_tasks: set[str]) -> None:
-    """Nothing of other runs is to be left."""
+    """Remove the remains of other runs."""
     home = daemon.context.home
     for listed in (*home.jobs.glob(f"*{BASELINE}"), *home.jobs.glob(f"*{SLAVES}")):
         if listed.stem not in kept:

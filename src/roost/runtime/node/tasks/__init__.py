@@ -1,1 +1,1 @@
-"""Slave tasks of parallel jobs on this machine: asked for, started, watched and ended."""
+"""Slave tasks of parallel jobs on this machine: requested, started, supervised and ended."""

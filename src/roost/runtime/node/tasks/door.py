@@ -1,13 +1,14 @@
-"""The door of a machine for processes of parallel jobs: `qrsh -inherit` asks here for a task on a host of its job.
+"""A machine's socket for processes of parallel jobs: `qrsh -inherit` requests here a task on a host of its job.
 
-It is a socket in the kernel's own name space, with a name that stays the same when the daemon starts again. A process
-shows that it is of a run by a secret in the job's environment, and the kernel says who runs it: both have to be the
-job's. What it says are messages, each after its length (4 bytes, big-endian), and so are the answers:
+It is an abstract Unix socket, whose name stays the same when the daemon is restarted. A process proves that it belongs
+to a run with a secret from the job's environment, and the kernel identifies its user: both have to be the job's.
+Requests are messages, each preceded by its length (4 bytes, big-endian), and so are the answers:
 
-1. `OpenTask`, answered with `TaskBegun`. On a further connection it leads to the same task.
-2. `ReadTask`, answered with `TaskPrinted`, and `WriteTask`, answered with `TaskTook`, as often as one likes.
+1. `OpenTask`, answered with `TaskBegun`. Repeated on another connection, it refers to the same task.
+2. `ReadTask`, answered with `TaskPrinted`, and `WriteTask`, answered with `TaskTook`, any number of times.
 
-A task whose reader is gone before the end is ended. While this daemon is away nothing is lost: the process comes again.
+A task whose reader disconnects before the end is ended. While this daemon is down nothing is lost: the process
+reconnects.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import struct
 from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from roost.runtime.node.tasks.job_tasks import JobTasks, NoAnswer, door_name, secret_of
+from roost.runtime.node.tasks.job_tasks import JobTasks, PeerSilent, door_name, secret_of
 from roost.runtime.node.tasks.relays import TaskRelay
 from roost.wire import messages as m
 from roost.wire.codec import decode, encode
@@ -36,16 +37,16 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("roost.node")
 
-#: Bytes of a message at most: a piece of input, or arguments and environment.
+#: Maximum size of a message, bytes: a piece of input, or arguments and environment.
 MESSAGE_BYTES_MAX: Final = 2 * 1024 * 1024
-#: Connections at once.
+#: Maximum number of concurrent connections.
 CONNECTIONS_MAX: Final = 4096
 _LENGTH: Final = struct.Struct(">I")
 _CREDENTIALS: Final = struct.Struct("3i")
 
 
 class DoorDaemon(Protocol):
-    """What the door needs of the machine's daemon."""
+    """The interface of the machine's daemon for the socket."""
 
     name: str
     context: RoleContext
@@ -54,7 +55,7 @@ class DoorDaemon(Protocol):
 
 
 class TaskDoor:
-    """The door of one machine."""
+    """The socket of one machine."""
 
     def __init__(self, daemon: DoorDaemon) -> None:
         self._daemon = daemon
@@ -63,7 +64,7 @@ class TaskDoor:
         self._open = 0
 
     async def begin(self) -> None:
-        """Listen."""
+        """Start listening."""
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             listener.bind(f"\0{door_name(self._key, self._daemon.name)}")
@@ -73,7 +74,7 @@ class TaskDoor:
             _log.warning("parallel jobs cannot start slave tasks from this machine: %s", problem.strerror)
 
     def close(self) -> None:
-        """Listen no more."""
+        """Stop listening."""
         if self._server is not None:
             self._server.close()
 
@@ -82,7 +83,7 @@ class TaskDoor:
         try:
             if self._open <= CONNECTIONS_MAX:
                 await self._serve(reader, writer)
-        except (OSError, EOFError, WireError, NoAnswer) as problem:
+        except (OSError, EOFError, WireError, PeerSilent) as problem:
             _log.debug("door: %s", problem)
         except asyncio.CancelledError:
             # The daemon ends.
@@ -101,15 +102,16 @@ class TaskDoor:
             await _write(writer, m.TaskBegun(error=text))
             return
         begun = await tasks.open(asked)
-        await _write(writer, begun)
         if begun.error:
+            await _write(writer, begun)
             return
-        reads = False
+        # From now on the task ends with its caller, even if that has not asked for output yet.
+        reads = not asked.feeds
         try:
+            await _write(writer, begun)
             while True:
                 message = await _read(reader)
                 if isinstance(message, m.ReadTask) and message.task == asked.task:
-                    reads = True
                     printed = await _unless_gone(reader, tasks.forward(message, m.TaskPrinted))
                     reads = not printed.ended
                     await _write(writer, printed)
@@ -122,7 +124,7 @@ class TaskDoor:
                 await tasks.forward(m.EndTask(task=asked.task), m.Answer)
 
     def _tasks_of(self, asked: m.OpenTask, user: int) -> JobTasks | TaskRelay | None:
-        """The tasks of the run that a process is of; None if it is not of one here."""
+        """The tasks of the run to which a process belongs; None if it has none here."""
         if not hmac.compare_digest(asked.secret.encode(), secret_of(self._key, asked.run).encode()):
             return None
         for runner in self._daemon.orders.runners.values():
@@ -133,9 +135,9 @@ class TaskDoor:
 
 
 async def _unless_gone(reader: asyncio.StreamReader, work: Coroutine[Any, Any, m.TaskPrinted]) -> m.TaskPrinted:
-    """What comes of work, unless the process at the other end is gone before. Raises EOFError."""
+    """The result of work, unless the peer process is gone first. Raises EOFError."""
     task = asyncio.ensure_future(work)
-    # It says nothing before it has its answer.
+    # It sends nothing before it has its answer.
     gone = asyncio.ensure_future(reader.read(1))
     try:
         await asyncio.wait([task, gone], return_when=asyncio.FIRST_COMPLETED)
@@ -153,7 +155,7 @@ async def _read(reader: asyncio.StreamReader) -> Message:
     """Raises EOFError (a subclass of which `readexactly` raises), OSError and WireError."""
     (length,) = _LENGTH.unpack(await reader.readexactly(_LENGTH.size))
     if length > MESSAGE_BYTES_MAX:
-        raise WireError(f"{length} bytes are more than MESSAGE_BYTES_MAX")
+        raise WireError(f"{length} bytes exceed MESSAGE_BYTES_MAX")
     return decode(await reader.readexactly(length))
 
 
@@ -164,7 +166,7 @@ async def _write(writer: asyncio.StreamWriter, message: Message) -> None:
 
 
 def _user(writer: asyncio.StreamWriter) -> int:
-    """The user of the process at the other end."""
+    """The user of the peer process."""
     listener: socket.socket = writer.get_extra_info("socket")
     _, user, _ = _CREDENTIALS.unpack(listener.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size))
     return int(user)

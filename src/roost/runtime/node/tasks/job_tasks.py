@@ -1,9 +1,9 @@
-"""The slave tasks of a parallel job as the machine of its master sees them: where they are, and that they end with it.
+"""The slave tasks of a parallel job on the machine of its master: their locations, and their end with the job.
 
-Processes of the job ask for tasks through the door of this machine (`door`); the queue says where the job has its
-slots, and the machine there starts the task. The machines that were asked are written down beside the record of the
-run. When the job's program has ended, they end what is left and say what all tasks have used; that goes to the queue
-with the end of the run. When the job stands still, so do its tasks.
+Processes of the job request tasks through this machine's socket (`door`); the queue says where the job has its slots,
+and the machine there starts the task. The machines involved are stored next to the record of the run. When the job's
+program has ended, they end the remaining tasks and report the usage of all tasks, which goes to the queue with the end
+of the run. When the job is suspended, so are its tasks.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ from roost.wire.messages import Message
 
 _log = logging.getLogger("roost.node")
 
-#: What the names of the files end with that say where a run has tasks.
+#: Suffix of the files that say where a run has tasks.
 SLAVES: Final = ".slaves"
-#: The variable of a job's environment that leads its processes to the door: socket, secret and run.
+#: The variable of a job's environment with the socket's address for its processes: socket, secret and run.
 DOOR: Final = "ROOST_TASKS"
-#: How long an answer is waited for before the question is repeated, and how long a machine is asked at all, s.
+#: How long to wait for an answer before the request is repeated, and how long a machine is asked in total, s.
 ANSWER_S: Final = 10.0
 TRY_S: Final = 30.0
-#: How long machines may take to end the tasks of a job that is over, s: shorter than a killed job may take to be gone
-#: before its starter is given up. What they end later has no accounting.
+#: How long machines may take to end the tasks of a finished job, s: shorter than a killed job may take to disappear
+#: before its starter is given up. What they end later is not accounted for.
 END_S: Final = 10.0
 _PAUSE_S: Final = 0.2
-#: What messages about a task are answered with.
+#: Types of answers to messages about a task.
 KINDS: Final[dict[type[Message], type[Message]]] = {
     m.ReadTask: m.TaskPrinted, m.WriteTask: m.TaskTook, m.EndTask: m.Answer,
 }  # fmt: skip
@@ -46,35 +46,35 @@ _A = TypeVar("_A", bound=Message)
 
 
 class _Kept(msgspec.Struct, kw_only=True):
-    """What is written down."""
+    """The stored data."""
 
     #: Machine to the claims of the job there.
     places: dict[str, list[str]] = {}
-    #: What all tasks have used, once the job is over.
+    #: The usage of all tasks, once the job is over.
     used: list[TaskUse] | None = None
 
 
-class NoAnswer(Exception):
+class PeerSilent(Exception):
     """A machine, or the queue, does not answer."""
 
 
 def door_name(key: bytes, node: str) -> str:
-    """The name of the socket of a machine (`door`), without the byte 0 before it; `key` is its secret."""
+    """The name of a machine's socket (`door`), without the leading NUL byte; `key` is its secret."""
     return f"roost-{hmac.new(key, f'door {node}'.encode(), hashlib.sha256).hexdigest()[:32]}"
 
 
 def door_words(key: bytes, node: str, run: str) -> str:
-    """What leads a process of a run to the door of its machine: the value of `DOOR` in its environment."""
+    """The value of `DOOR` in the environment, with which a process of a run finds the socket of its machine."""
     return f"{door_name(key, node)} {secret_of(key, run)} {run}"
 
 
 def secret_of(key: bytes, run: str) -> str:
-    """What only processes of a run know; `key` is the secret of the machine."""
+    """A secret that only processes of a run have; `key` is the secret of the machine."""
     return hmac.new(key, f"tasks {run}".encode(), hashlib.sha256).hexdigest()[:32]
 
 
 async def ask_machine(bus: Carrier, subject: str, message: Message, kind: type[_A], for_s: float | None) -> _A:
-    """Ask until there is an answer of a kind, or for some time. Raises NoAnswer."""
+    """Repeat a request until there is an answer of a type, or for some time. Raises PeerSilent."""
     loop = asyncio.get_running_loop()
     until = None if for_s is None else loop.time() + for_s
     while True:
@@ -83,13 +83,13 @@ async def ask_machine(bus: Carrier, subject: str, message: Message, kind: type[_
             answer = await bus.request(subject, message, left_s)
         except BusError as error:
             if until is not None and loop.time() >= until:
-                raise NoAnswer(f"no answer to {type(message).__name__}: {error}") from None
+                raise PeerSilent(f"{type(message).__name__} was not answered: {error}") from None
             await asyncio.sleep(_PAUSE_S)
             continue
         if isinstance(answer, kind):
             return answer
         text = answer.text if isinstance(answer, m.Answer) else type(answer).__name__
-        raise NoAnswer(f"{type(message).__name__} is answered with: {text}")
+        raise PeerSilent(f"{type(message).__name__} was answered with: {text}")
 
 
 class JobTasks:
@@ -105,7 +105,7 @@ class JobTasks:
         self._kept = self._read()
         #: Task to its machine.
         self._machines: dict[str, str] = {}
-        #: Task to the machine on which another task has asked for it.
+        #: Task to the machine on which another task requested it.
         self.relayed: dict[str, str] = {}
         self._holds: dict[str, asyncio.Task[None]] = {}
         self._still = False
@@ -122,7 +122,7 @@ class JobTasks:
     # -- messages ----------------------------------------------------------------------------------------
 
     async def open(self, asked: m.OpenTask) -> m.TaskBegun:
-        """Start a task; repeated, it is the same task."""
+        """Start a task; a repeated request refers to the same task."""
         number = self._run.partition(".")[0]
         if asked.job != number:
             return m.TaskBegun(error=f"received task belongs to job {asked.job} but that job is not here")
@@ -153,13 +153,13 @@ class JobTasks:
                 columns=asked.columns,
             )
             return await ask_machine(self._bus, self._subject(place.node), begin, m.TaskBegun, TRY_S)
-        except NoAnswer as problem:
+        except PeerSilent as problem:
             return m.TaskBegun(error=str(problem))
         except OSError as problem:
             return m.TaskBegun(error=f"cannot write {self._path}: {problem.strerror}")
 
     def has_tasks_on(self, node: str) -> bool:
-        """Whether the job has, or had, tasks on a machine, whose processes may ask for further ones."""
+        """Whether the job has, or had, tasks on a machine, whose processes may request further ones."""
         return node in self._kept.places
 
     def _keep_place(self, place: m.TaskPlace) -> None:
@@ -174,13 +174,15 @@ class JobTasks:
         return self._bus.subjects.tasks(node, self._node)
 
     async def forward(self, message: m.ReadTask | m.WriteTask | m.EndTask, kind: type[_A]) -> _A:
-        """Ask the machine of a task; one that does not answer is asked again. Raises NoAnswer for an unknown task."""
+        """Forward a message to the machine of a task, repeatedly until it answers. Raises PeerSilent for an unknown
+        task.
+        """
         node = self._machines.get(message.task)
         if node is None:
-            raise NoAnswer("the task is not known")
+            raise PeerSilent("the task is not known")
         answer = await ask_machine(self._bus, self._subject(node), message, kind, None)
         if isinstance(answer, m.TaskPrinted) and answer.signal is not None and self._kept.used is None:
-            # As Grid Engine does: the job cannot be what it should without it.
+            # As in Grid Engine: the job cannot work correctly without it.
             _log.warning("tightly integrated parallel task of run %s on %s failed - killing job", self._run, node)
             self._ends_job()
         return answer
@@ -188,7 +190,7 @@ class JobTasks:
     # -- with the job ------------------------------------------------------------------------------------
 
     def hold(self, *, still: bool) -> None:
-        """The job stands still, or goes on: so do its tasks."""
+        """Suspend or resume the tasks together with the job."""
         self._still = still
         for node, claims in self._kept.places.items():
             before = self._holds.pop(node, None)
@@ -198,11 +200,11 @@ class JobTasks:
             self._holds[node] = asyncio.create_task(self._hold(node, message), name=f"tasks of {self._run} on {node}")
 
     async def _hold(self, node: str, message: m.HoldTasks) -> None:
-        with contextlib.suppress(NoAnswer):
+        with contextlib.suppress(PeerSilent):
             await ask_machine(self._bus, self._subject(node), message, m.Answer, None)
 
     async def end(self) -> None:
-        """The job's program has ended: end the tasks, and keep what they have used."""
+        """End the tasks after the job's program has ended, and record their usage."""
         if self._kept.used is not None or not self._kept.places:
             return
         found = await asyncio.gather(*(self._end(node, claims) for node, claims in self._kept.places.items()))
@@ -216,24 +218,24 @@ class JobTasks:
         try:
             message = m.EndTasks(run=self._run, claims=claims)
             return (await ask_machine(self._bus, self._subject(node), message, m.TasksEnded, END_S)).tasks
-        except NoAnswer as problem:
+        except PeerSilent as problem:
             # They end with the claims there at the latest.
-            _log.warning("%s: tasks on %s: %s; what they used is not accounted", self._run, node, problem)
+            _log.warning("%s: tasks on %s: %s; their usage is not accounted for", self._run, node, problem)
             return []
 
     @property
     def used(self) -> list[TaskUse]:
-        """What the tasks of a job that is over have used."""
+        """The usage of the tasks of a finished job."""
         return self._kept.used or []
 
     def forget(self) -> None:
-        """Do nothing more for the run."""
+        """Stop all work for the run."""
         for task in self._holds.values():
             task.cancel()
 
     def done(self) -> None:
-        """The run is over."""
+        """Clean up after the run."""
         self.forget()
-        # One that stays is removed at the daemon's next start.
+        # A file that stays is removed at the daemon's next start.
         with contextlib.suppress(OSError):
             self._path.unlink(missing_ok=True)

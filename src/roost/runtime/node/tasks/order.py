@@ -1,8 +1,8 @@
-"""From what a process of a parallel job asks for to the process that its slave task is to be.
+"""From the request of a parallel job's process to the process of its slave task.
 
-The command is a line for the login shell of the job's user, as `qrsh` does it, or a program with its arguments
-(`-noshell`). With a starter method that is executed instead of the shell. The environment begins as that of the job;
-then comes what the process that asks exports, and last what tells the task of itself, as Grid Engine 8.1.9 has it.
+The command is a line for the login shell of the job's user, as with `qrsh`, or a program with its arguments
+(`-noshell`). A starter method is executed instead of the shell. The environment is that of the job, then the variables
+exported by the requesting process, and finally those that describe the task, as in Grid Engine 8.1.9.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from roost.runtime.processes.spawn_order import RelayOrder, SpawnOrder
 from roost.starter.queue_environment import cell_path, queue_environment, submission_environment
 from roost.wire.messages import BeginTask
 
-#: What a task is told of the process that asked for it.
+#: Variables for a task about the process that requested it.
 TOLD: Final = ("SGE_STDIN_PATH", "SGE_STDOUT_PATH", "SGE_STDERR_PATH", "SGE_O_HOST", "SGE_O_PATH", "SGE_O_HOME",
                "SGE_O_SHELL")  # fmt: skip
 _NAME: Final = "petask"
@@ -38,7 +38,7 @@ _SCRIPT: Final = "QRSH"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskWork:
-    """What a task is made of."""
+    """The inputs of a task."""
 
     job_ad: ClassAd
     slot_ad: ClassAd
@@ -49,7 +49,7 @@ class TaskWork:
     sandbox: Path
     #: The state directory of this machine.
     home: Home
-    #: What leads processes of the task to the door of this machine, for tasks that they start.
+    #: The address of this machine's socket for processes of the task, for tasks that they start.
     door: str
 
 
@@ -83,7 +83,7 @@ def _said(work: TaskWork, told: Mapping[str, str]) -> dict[str, str]:
 
 
 def task_program(work: TaskWork, message: BeginTask) -> tuple[Path, tuple[str, ...]]:
-    """What is executed, and its arguments with the name of the program."""
+    """The command to execute: program, and arguments including its name."""
     words = tuple(message.words)
     if work.queue.starter_method:
         return Path(work.queue.starter_method), (work.queue.starter_method, *words)
@@ -95,7 +95,9 @@ def task_program(work: TaskWork, message: BeginTask) -> tuple[Path, tuple[str, .
 
 
 def task_directory(work: TaskWork, asked: str) -> Path:
-    """Where a task begins: where it is told to, else where the job does, or in its sandbox if that is not here."""
+    """The working directory of a task: as requested, otherwise that of the job, or its sandbox if that directory is not
+    here.
+    """
     if asked:
         return Path(asked)
     directory = initial_directory(work.job_ad)
@@ -103,7 +105,7 @@ def task_directory(work: TaskWork, asked: str) -> Path:
 
 
 def task_order(work: TaskWork, message: BeginTask, *, key: str, record: Path, streams: Path) -> SpawnOrder:
-    """The order to start a task, whose streams are kept in a directory. Raises BadJob."""
+    """The order to start a task, whose streams are stored in a directory. Raises BadJob."""
     program, arguments = task_program(work, message)
     return SpawnOrder(
         key=key,

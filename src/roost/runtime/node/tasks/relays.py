@@ -1,8 +1,8 @@
-"""Tasks that slave tasks start: their machine passes on what is asked at its door to the machine of the job's master.
+"""Tasks that slave tasks start: their machine forwards requests at its socket to the machine of the job's master.
 
-That machine alone knows where the job has its slots, counts its tasks and ends them, so it handles a task of a task as
-one of its own (`job_tasks`), and answers the machine that asks in its stead. It listens to machines where the job has
-had tasks, and to no others. A machine that starts again is asked for the same task again, so nothing is lost.
+Only that machine knows where the job has its slots, counts its tasks and ends them, so it handles a task of a task like
+one of its own (`job_tasks`), and answers on behalf of the machine of the task. It accepts such requests only from
+machines where the job has had tasks. A restarted machine is asked for the same task again, so nothing is lost.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 import msgspec
 
 from roost.runtime.bus.client import Carrier
-from roost.runtime.node.tasks.job_tasks import ANSWER_S, KINDS, TRY_S, JobTasks, NoAnswer, ask_machine
+from roost.runtime.node.tasks.job_tasks import ANSWER_S, KINDS, TRY_S, JobTasks, PeerSilent, ask_machine
 from roost.wire import messages as m
 from roost.wire.messages import Message
 
@@ -25,28 +25,28 @@ _A = TypeVar("_A", bound=Message)
 
 
 class TaskRelay:
-    """What processes of slave tasks of a run ask on this machine."""
+    """Requests of processes of a run's slave tasks on this machine."""
 
     def __init__(self, bus: Carrier, node: str, master: str) -> None:
         """`node` is this machine, `master` that of the job's master."""
         self._bus, self._subject = bus, bus.subjects.tasks(master, node)
 
     async def open(self, asked: m.OpenTask) -> m.TaskBegun:
-        """Have a task started; repeated, it is the same task."""
+        """Start a task; a repeated request refers to the same task."""
         try:
             return await ask_machine(
                 self._bus, self._subject, msgspec.structs.replace(asked, secret=""), m.TaskBegun, 2 * TRY_S
             )
-        except NoAnswer as problem:
+        except PeerSilent as problem:
             return m.TaskBegun(error=str(problem))
 
     async def forward(self, message: m.ReadTask | m.WriteTask | m.EndTask, kind: type[_A]) -> _A:
-        """Ask about a task; a machine that does not answer is asked again. Raises NoAnswer for an unknown task."""
+        """Forward a message about a task, repeatedly until it is answered. Raises PeerSilent for an unknown task."""
         return await ask_machine(self._bus, self._subject, message, kind, None)
 
 
 async def opened(runners: Iterable[Runner], asked: m.OpenTask, sender: str) -> m.TaskBegun:
-    """Start a task that a process on another machine asks for there."""
+    """Start a task that a process on another machine has requested there."""
     tasks = next((each.tasks for each in runners if each.run == asked.run), None)
     if tasks is None or not tasks.has_tasks_on(sender):
         return m.TaskBegun(error=f"received task belongs to job {asked.job} but that job is not here")
@@ -57,7 +57,7 @@ async def opened(runners: Iterable[Runner], asked: m.OpenTask, sender: str) -> m
 
 
 def relayed(runners: Iterable[Runner], task: str, sender: str) -> JobTasks | None:
-    """The tasks of the run of a task that the machine has asked for."""
+    """The tasks of the run of a task that the machine has requested."""
     for runner in runners:
         if runner.tasks is not None and runner.tasks.relayed.get(task) == sender:
             return runner.tasks
@@ -65,11 +65,13 @@ def relayed(runners: Iterable[Runner], task: str, sender: str) -> JobTasks | Non
 
 
 async def told(tasks: JobTasks, message: m.ReadTask | m.WriteTask | m.EndTask) -> Message | None:
-    """The answer to what a machine asks about a task of another one; None if that one is silent: it asks again."""
+    """The answer to a machine's message about a task of another one; None if that one is silent: the machine repeats
+    it.
+    """
     try:
         async with asyncio.timeout(ANSWER_S):
             return await tasks.forward(message, KINDS[type(message)])
     except TimeoutError:
         return None
-    except NoAnswer as problem:
+    except PeerSilent as problem:
         return m.Answer(ok=False, code="no-task", text=str(problem))

@@ -26,31 +26,31 @@ _log = logging.getLogger("roost.node")
 _SITE: Final = "site.json"
 
 
-class Kept(msgspec.Struct, kw_only=True):
-    """What is written down of a site."""
+class SiteRecord(msgspec.Struct, kw_only=True):
+    """The stored data of a site."""
 
     run: str
-    #: The machine of the job's master, which alone may ask for something.
+    #: The machine of the job's master, the only one that may make requests.
     master: str
     #: The job's claims here that are not over.
     claims: list[str]
-    #: The account that the tasks run as; None for the daemon's own.
+    #: The account as which the tasks run; None for the daemon's own.
     uid: int | None
     gid: int | None
     #: Their scratch directory.
     sandbox: str
-    #: The TMPDIR of the master, if that is here; "" for one of their own, which is listed.
+    #: The TMPDIR of the master, if that is here; "" for a separate one, which is listed.
     shared: str = ""
     #: Number of the latest task.
     number: int = 0
-    #: They are to stand still.
+    #: Whether they must be suspended.
     still: bool = False
 
 
 class SlaveSite:
     """The tasks of one run."""
 
-    def __init__(self, directory: Path, kept: Kept, account: Account | None) -> None:
+    def __init__(self, directory: Path, kept: SiteRecord, account: Account | None) -> None:
         self.directory = directory
         self.kept = kept
         self.account = account
@@ -65,30 +65,30 @@ class SlaveSite:
     def made(
         cls, tasks: Path, execute: Path, run: str, *, master: str, claims: list[str], account: Account | None
     ) -> Self:
-        """Make the site of a run. Raises SandboxFailed and OSError."""
+        """Create the site of a run. Raises SandboxFailed and OSError."""
         name = file_name(run)
         directory = tasks / name
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         sandbox = Sandbox.make(execute, f"tasks_{name}", owner=account)
         uid, gid = (None, None) if account is None else (account.uid, account.gid)
-        kept = Kept(run=run, master=master, claims=claims, uid=uid, gid=gid, sandbox=str(sandbox.path))
+        kept = SiteRecord(run=run, master=master, claims=claims, uid=uid, gid=gid, sandbox=str(sandbox.path))
         site = cls(directory, kept, account)
         site.keep()
         return site
 
     def keep(self) -> None:
-        """Write down what it is. Raises OSError."""
+        """Store its data. Raises OSError."""
         write_whole(self.directory / _SITE, msgspec.json.encode(self.kept))
 
     def keep_claims(self, claims: Iterable[str]) -> None:
-        """The job has these claims here. Raises OSError."""
+        """Set the job's claims here. Raises OSError."""
         found = list(dict.fromkeys((*self.kept.claims, *claims)))
         if found != self.kept.claims:
             self.kept.claims = found
             self.keep()
 
     def use_tmpdir(self, shared: Path | None, job_ad: ClassAd, queue: QueueContext) -> None:
-        """Share the TMPDIR of the job's master if that is here, or make one. Raises SandboxFailed and OSError."""
+        """Share the TMPDIR of the job's master if that is here, or create one. Raises SandboxFailed and OSError."""
         if shared is not None:
             self.kept.shared = str(shared)
             self.keep()
@@ -98,16 +98,16 @@ class SlaveSite:
             self.tmpdir = make_tmpdir(Path(queue.tmpdir), name, self.directory / LISTED, self.account)
 
     def next_number(self) -> int:
-        """The number of another task."""
+        """The number of the next task."""
         self.kept.number += 1
         return self.kept.number
 
     def key(self, ticket: Ticket) -> str:
-        """The name of a task's process, in the pool and for ever."""
+        """The globally unique name of a task's process."""
         return f"{self.kept.run}/task/{ticket.name}"
 
     def drop(self, task: SlaveTask) -> None:
-        """A task could not be started."""
+        """Forget a task that could not be started."""
         task.close()
         task.streams.remove()
         self.tasks.pop(task.ticket.number, None)
@@ -115,7 +115,7 @@ class SlaveSite:
             task.path(suffix).unlink(missing_ok=True)
 
     async def adopt(self) -> list[SlaveTask]:
-        """The tasks that an earlier daemon started, with those that have ended."""
+        """Adopt the tasks that an earlier daemon started, including those that have ended."""
         for path in sorted(self.directory.glob(f"*{TICKET}")):
             try:
                 ticket = msgspec.json.decode(path.read_bytes(), type=Ticket)
@@ -134,7 +134,7 @@ class SlaveSite:
         return list(self.tasks.values())
 
     async def hold(self, *, still: bool) -> None:
-        """Have all tasks stand still, or go on."""
+        """Suspend or resume all tasks."""
         self.kept.still = still
         self.keep()
         for task in list(self.tasks.values()):
@@ -142,7 +142,7 @@ class SlaveSite:
                 await (task.family.suspend() if still else task.family.resume())
 
     def leave(self, claim: str) -> None:
-        """A claim is over."""
+        """Note the end of a claim."""
         self.kept.claims = [each for each in self.kept.claims if each != claim]
         if self.kept.claims:
             self.keep()
@@ -168,10 +168,10 @@ class SlaveSite:
 
 
 def sites_in(directory: Path) -> Iterator[SlaveSite]:
-    """The sites that an earlier daemon wrote down; what cannot be read is removed."""
+    """The sites that an earlier daemon stored; those that cannot be read are removed."""
     for path in sorted(directory.glob("*")):
         try:
-            kept = msgspec.json.decode((path / _SITE).read_bytes(), type=Kept)
+            kept = msgspec.json.decode((path / _SITE).read_bytes(), type=SiteRecord)
         except (OSError, msgspec.DecodeError) as error:
             _log.error("%s cannot be read: %s; it is removed", path / _SITE, error)
             remove_tree(path)

@@ -1,7 +1,7 @@
-"""One slave task of a parallel job on this machine: its process, what it prints, what it reads, and how it ended.
+"""One slave task of a parallel job on this machine: its process, its output, its input, and its end.
 
-Its streams are `live_streams`: neither the end of this daemon nor that of the one that asks loses any of them. Files
-beside its shepherd's record say what it is and how it ended, for a daemon that comes later.
+Its streams are `live_streams`: neither the end of this daemon nor that of the requesting one loses any output. Files
+besides its shepherd's record describe the task and its end, for a later daemon.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from roost.runtime.processes.family import Family
 from roost.runtime.processes.spawn_order import ProcessEnd
 from roost.wire.messages import TaskPrinted, TaskTook, WriteTask
 
-#: What names end with: what a task is, the record of its shepherd, how it ended, and its streams.
+#: Suffixes of file names: a task's description, the record of its shepherd, its end, and its streams.
 TICKET: Final = ".task"
 RECORD: Final = ".run"
 END: Final = ".end"
@@ -33,9 +33,9 @@ _KIB: Final = 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ticket:
-    """What a task is."""
+    """The description of a task."""
 
-    #: As the process that asked for it names it.
+    #: The identifier chosen by the process that requested it.
     task: str
     #: Number on this host, from 1.
     number: int
@@ -45,7 +45,7 @@ class Ticket:
 
     @property
     def name(self) -> str:
-        """As accounting names it."""
+        """Its name in accounting."""
         return f"{self.number}.{self.host}"
 
     @property
@@ -64,7 +64,7 @@ class SlaveTask:
         self.streams = LiveStreams(self.path(STREAMS))
         self.family: Family | None = None
         self.use: TaskUse | None = None
-        #: It has been ended from here.
+        #: It has been ended by this machine.
         self.killed = False
         self.ended = asyncio.Event()
         self._began = 0.0
@@ -77,23 +77,23 @@ class SlaveTask:
         return self.directory / f"{self.ticket.number}{suffix}"
 
     def keep(self) -> None:
-        """Write down what it is. Raises OSError."""
+        """Store its description. Raises OSError."""
         write_whole(self.path(TICKET), msgspec.json.encode(self.ticket))
 
     # -- its process ---------------------------------------------------------------------------------
 
     def has(self, family: Family, began: float) -> None:
-        """Its process runs."""
+        """Note that its process runs."""
         self.family, self._began = family, began
 
     async def watch(self) -> None:
-        """Wait for its end, and write down how it was."""
+        """Wait for its end, and store how it ended."""
         assert self.family is not None
         end = await self.family.wait()
         self.over(end)
 
     def over(self, end: ProcessEnd) -> None:
-        """It has ended."""
+        """Note that it has ended."""
         self.use = self._used(end)
         with contextlib.suppress(OSError):
             write_whole(self.path(END), msgspec.json.encode(self.use))
@@ -101,7 +101,7 @@ class SlaveTask:
         self.streams.stir()
 
     def restore_end(self) -> bool:
-        """Whether an earlier daemon has written down how it ended."""
+        """Whether an earlier daemon has stored how it ended."""
         try:
             self.use = msgspec.json.decode(self.path(END).read_bytes(), type=TaskUse)
         except (OSError, msgspec.DecodeError):
@@ -128,14 +128,14 @@ class SlaveTask:
         )
 
     async def kill(self) -> None:
-        """End it; whether it is over."""
+        """End it; return whether it is over."""
         if not self.ended.is_set():
             self.killed = True
             if self.family is not None:
                 await self.family.kill()
 
     async def sample(self) -> float:
-        """Percent of one core that it has used since this was asked last."""
+        """Processor use since the last call, percent of one core."""
         usage: Usage | None = None if self.family is None or self.ended.is_set() else await self.family.usage()
         if usage is None:
             return 0.0
@@ -152,7 +152,7 @@ class SlaveTask:
     # -- its streams ---------------------------------------------------------------------------------
 
     async def take(self, message: WriteTask) -> TaskTook:
-        """Give it input, as much as it has room for."""
+        """Give it input, as far as it has space."""
         if message.rows and message.columns:
             self.streams.resize(message.rows, message.columns)
         offset, closed = message.offset, False
@@ -161,7 +161,7 @@ class SlaveTask:
         return TaskTook(offset=offset, closed=closed, over=self.ended.is_set())
 
     async def printed(self, out: int, err: int) -> TaskPrinted:
-        """What it has printed from there on, as soon as there is something."""
+        """Its output from there on, as soon as there is some."""
         pieces = await self.streams.printed(out, err, self.ended)
         if pieces is not None:
             return TaskPrinted(out=pieces[0], err=pieces[1])
@@ -171,10 +171,10 @@ class SlaveTask:
         return TaskPrinted(ended=True, exit_code=use.exit_code, signal=None if self.killed else use.signal)
 
     def close(self) -> None:
-        """Do not look after it any longer; its process goes on."""
+        """Stop supervising it; its process continues."""
         if self.family is not None and not self.family.is_ended:
             self.family.forget()
 
 
-#: Shorter times say nothing about what a process uses, s.
+#: Shorter times say nothing about a process's usage, s.
 _SHORT_S: Final = 0.01

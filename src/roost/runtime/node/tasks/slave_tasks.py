@@ -1,9 +1,9 @@
 """The slave tasks that run on this machine, of parallel jobs whose masters may be on others.
 
-The machine of a job's master asks for them, and shows by the ids of the job's claims here that it may: only the queue,
-this machine and the machine that the queue gave them to know these. What a claim has slots for stands in the ad that it
-was asked for with, so no more tasks are started than the cell has granted. All tasks of a job on this machine are a
-*site*: they share a scratch directory and a TMPDIR, which go when the last of the job's claims here is over; and no
+The machine of a job's master requests them, and proves its right with the ids of the job's claims here: only the queue,
+this machine and the machine to which the queue gave them know these. The number of slots of a claim is in the ad of the
+claim request, so no more tasks are started than the cell has granted. All tasks of a job on this machine form a *site*:
+they share a scratch directory and a TMPDIR, which are removed when the last of the job's claims here is over; and no
 task outlives its claim.
 """
 
@@ -48,16 +48,16 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("roost.node")
 
-#: Runs that are over, of which no task is started that was asked for before.
+#: Finished runs, for which no earlier request starts a task.
 _OVER_MAX: Final = 1000
 
 
-class Refused(Exception):
-    """A task is not started; the text says why, in Grid Engine's words where it has some."""
+class TaskRefused(Exception):
+    """A task is not started; the text says why, in Grid Engine's words if it has any."""
 
 
 class TasksDaemon(Protocol):
-    """What slave tasks need of the machine's daemon."""
+    """The interface of the machine's daemon for slave tasks."""
 
     name: str
     context: RoleContext
@@ -71,10 +71,10 @@ class TasksDaemon(Protocol):
     nursery: Nursery | None
 
     def spawn(self, work: Coroutine[Any, Any, Any], name: str | None = None) -> asyncio.Task[Any]:
-        """Have something done beside; the daemon ends after it."""
+        """Start a background task; the daemon waits for it before it exits."""
 
     def need_cell_root(self) -> None:
-        """Jobs of a cell run here: have Grid Engine's commands where their programs look for them."""
+        """Install Grid Engine's commands where programs of a cell's jobs look for them."""
 
 
 class SlaveTasks:
@@ -92,13 +92,13 @@ class SlaveTasks:
     # -- what an earlier daemon left ---------------------------------------------------------------------
 
     def load(self) -> set[str]:
-        """Read what an earlier daemon kept; the names of the scratch directories that are still needed."""
+        """Read the data of an earlier daemon; return the names of the scratch directories that are still needed."""
         for site in sites_in(self._directory):
             self._sites[site.kept.run] = site
         return {Path(site.kept.sandbox).name.removeprefix("dir_") for site in self._sites.values()}
 
     async def resume(self) -> None:
-        """Go on with the tasks of an earlier daemon; those whose claims are over are ended."""
+        """Resume the tasks of an earlier daemon; end those whose claims are over."""
         for site in list(self._sites.values()):
             for task in await site.adopt():
                 self._tasks[task.ticket.task] = (site, task)
@@ -111,7 +111,7 @@ class SlaveTasks:
     # -- messages ----------------------------------------------------------------------------------------
 
     async def on_message(self, message: Message, sender: str, reply: str) -> None:
-        """Another machine asks something about tasks, or this one does."""
+        """Handle a message about tasks from another machine, or from this one."""
         self._daemon.spawn(self._answer(message, sender, reply), "an answer about tasks")
 
     async def _answer(self, message: Message, sender: str, reply: str) -> None:
@@ -131,7 +131,7 @@ class SlaveTasks:
             case m.BeginTask():
                 try:
                     return m.TaskBegun(name=await self._begin(message, sender))
-                except Refused as refused:
+                except TaskRefused as refused:
                     _log.warning("%s", refused)
                     return m.TaskBegun(error=str(refused))
             case m.ReadTask():
@@ -159,7 +159,7 @@ class SlaveTasks:
         return m.Answer(ok=False, code="bad-message", text=f"{type(message).__name__} is not about tasks")
 
     def relay(self, run: str, user: int) -> TaskRelay | None:
-        """What leads the processes of a user's slave tasks to the master of their run; None if it has none here."""
+        """The relay from the processes of a user's slave tasks to the master of their run; None if it has none here."""
         site = self._sites.get(run)
         if site is None or user != (os.geteuid() if site.account is None else site.account.uid):
             return None
@@ -176,14 +176,14 @@ class SlaveTasks:
     # -- a task begins -----------------------------------------------------------------------------------
 
     async def _begin(self, message: m.BeginTask, sender: str) -> str:
-        """Start a task; its name. Asked for again, it is the same task. Raises Refused."""
+        """Start a task; return its name. A repeated request refers to the same task. Raises TaskRefused."""
         known = self._task(message.task, sender)
         if known is not None:
             return known[1].ticket.name
         number = message.run.partition(".")[0]
         slots = self._slots(message)
         if not slots or not message.words or not message.queues or message.run in self._over:
-            raise Refused(f"received task belongs to job {number} but that job is not here")
+            raise TaskRefused(f"received task belongs to job {number} but that job is not here")
         slot = next(iter(slots.values()))
         job_ad = slot.state.claim.job_ad
         assert job_ad is not None
@@ -192,16 +192,16 @@ class SlaveTasks:
         grants = {claim: _grants(each.state.claim.job_ad) for claim, each in slots.items()}
         async with site.turn:
             if message.run in self._over:
-                raise Refused(f"received task belongs to job {number} but that job is not here")
+                raise TaskRefused(f"received task belongs to job {number} but that job is not here")
             place = free_slot(grants, message.queues, message.first, self._running(site))
             if place is None:
                 host = message.queues[0].host
                 user = job_ad.eval("Owner")
-                raise Refused(f"no free queue for job {number} of user {user}@{host} (localhost = {host})")
+                raise TaskRefused(f"no free queue for job {number} of user {user}@{host} (localhost = {host})")
             return await self._started(site, place, message, slots[place.claim])
 
     def _slots(self, message: m.BeginTask) -> dict[str, NodeSlot]:
-        """Claim to slot, of those of the job's claims that are in force here."""
+        """Claim to slot, for the job's claims that are in force here."""
         found = {}
         for claim in message.claims:
             slot = self._held(claim)
@@ -229,10 +229,10 @@ class SlaveTasks:
     async def _site_for(
         self, message: m.BeginTask, sender: str, slot: NodeSlot, job_ad: ClassAd, claims: list[str]
     ) -> SlaveSite:
-        """The site of a run, made if there is none. Raises Refused."""
+        """The site of a run, created if there is none. Raises TaskRefused."""
         site = self._sites.get(message.run)
         if site is not None and site.kept.master != sender:
-            raise Refused(f"tasks of run {message.run} are asked for by two machines")
+            raise TaskRefused(f"two machines requested tasks of run {message.run}")
         try:
             if site is None:
                 account = await asyncio.to_thread(self._account, slot, job_ad)
@@ -248,7 +248,7 @@ class SlaveTasks:
                 runner = next((each for each in self._daemon.orders.runners.values() if each.run == message.run), None)
                 site.use_tmpdir(None if runner is None else runner.tmpdir, job_ad, message.queues[0])
         except (NoSuchAccount, SandboxFailed, BadJob, OSError) as problem:
-            raise Refused(str(problem)) from None
+            raise TaskRefused(str(problem)) from None
         return site
 
     def _account(self, slot: NodeSlot, job_ad: ClassAd) -> Account | None:
@@ -258,7 +258,7 @@ class SlaveTasks:
         return account_of(job_ad, config, self._daemon.machine.ad(slot, self._daemon.clock.now()))
 
     async def _started(self, site: SlaveSite, place: TaskSlot, message: m.BeginTask, slot: NodeSlot) -> str:
-        """Start a task on a slot that is free; its name. Raises Refused."""
+        """Start a task on a free slot; return its name. Raises TaskRefused."""
         queue, daemon = place.queue, self._daemon
         job_ad = slot.state.claim.job_ad
         assert job_ad is not None and daemon.nursery is not None and site.tmpdir is not None
@@ -293,10 +293,10 @@ class SlaveTasks:
             family = await daemon.nursery.spawn(order)
         except (BadJob, NurseryFailed, OrderTooLarge, OSError) as problem:
             site.drop(task)
-            raise Refused(f"{ticket.name}: {problem}") from None
+            raise TaskRefused(f"{ticket.name}: {problem}") from None
         if isinstance(family, NotStarted):
             site.drop(task)
-            raise Refused(f"{ticket.name}: {family.text}")
+            raise TaskRefused(f"{ticket.name}: {family.text}")
         self._tasks[message.task] = (site, task)
         task.has(family, daemon.clock.now())
         self._watch(task)
@@ -314,7 +314,7 @@ class SlaveTasks:
     # -- the end -----------------------------------------------------------------------------------------
 
     async def _end(self, message: m.EndTasks, sender: str) -> m.TasksEnded:
-        """A job is over: end its tasks; what they used."""
+        """End the tasks of a finished job; return their usage."""
         self._over[message.run] = None
         if len(self._over) > _OVER_MAX:
             del self._over[next(iter(self._over))]
@@ -326,7 +326,7 @@ class SlaveTasks:
         return m.TasksEnded(tasks=[task.use for task in site.tasks.values() if task.use is not None])
 
     def claim_over(self, claim: str) -> None:
-        """A claim has ended: so do the tasks on it, and with the last claim of a job all that it has here."""
+        """End the tasks on a claim that has ended, and everything of a job here with its last claim."""
         for site in [each for each in self._sites.values() if claim in each.kept.claims]:
             site.leave(claim)
             if not site.kept.claims:
@@ -345,7 +345,7 @@ class SlaveTasks:
     # -- measuring ---------------------------------------------------------------------------------------
 
     async def percents(self) -> dict[SlotId, float]:
-        """Slot to the percent of one core that tasks on its claim have used since this was asked last."""
+        """Slot to the processor use of tasks on its claim since the last call, percent of one core."""
         found: dict[SlotId, float] = {}
         for site in list(self._sites.values()):
             for task in list(site.tasks.values()):
@@ -355,7 +355,7 @@ class SlaveTasks:
         return found
 
     def close(self) -> None:
-        """Let go of all tasks; they go on."""
+        """Stop supervising all tasks; they continue."""
         for site in self._sites.values():
             for task in site.tasks.values():
                 task.close()
@@ -367,7 +367,7 @@ def _job(run: str) -> str:
 
 
 def _grants(job_ad: ClassAd | None) -> Mapping[str, int]:
-    """The slots that a claim was asked for with: queue instance to number."""
+    """The slots for which a claim was requested: queue instance to number."""
     from roost.gridengine.pool.tasks import grants_of
 
     task = None if job_ad is None else job_ad.get(TASK)

@@ -22,6 +22,8 @@ An order is a dictionary; texts that reach the kernel are bytes:
 ``group``               control group directory to make and to be in, or None
 ``home``                control group of the nursery, or None where jobs have no groups
 ``memory``              limit of memory (`roost.runtime.processes.memory_control.MemoryControl.packed`), or None
+``isolation``           what of the machine the job does not see (`isolation`), or None
+``told``                with a PID namespace: a pipe that the namespace's first process writes the job's status into
 ``alone``               no other jobs are being started at this time
 ``await_family``        what the main process leaves is waited for, not killed
 ======================  ==========================================================================================
@@ -51,6 +53,7 @@ import resource
 import termios
 import time
 
+from roost.runtime.processes.shepherd.isolation import enter_mounts, forgo_rights, parent_is_gone, stand_by
 from roost.runtime.processes.shepherd.system import die_with_parent, read_kernel_file, write_kernel_file
 
 TYPE_CHECKING = False
@@ -58,14 +61,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, NoReturn
 
-#: What can fail, in the order in which it is done.
-STAGES = ("session", "streams", "limits", "account", "directory", "input", "output", "error", "program")
+#: What can fail, in order.
+STAGES = ("session", "isolation", "streams", "limits", "account", "directory", "input", "output", "error", "program")
 
 _KILL = 9
 _OOM_SCORE = b"/proc/self/oom_score_adj"
-#: errno of a program that another process writes to, how often it is tried again, and the time between, s.
+#: errno of a program that another process has open for writing, the number of retries, and the interval, s.
 _TEXT_BUSY, _BUSY_TRIES, _BUSY_S = 26, 50, 0.01
-#: Signals that this process or Python ignores; what is ignored stays so in the program.
+#: Signals that this process or Python ignores; without a reset they would stay ignored in the program.
 _TOUCHED = (
     _signal.SIGHUP,
     _signal.SIGINT,
@@ -91,15 +94,17 @@ class Failed(Exception):
 
     @classmethod
     def reported(cls, report: bytes) -> Failed:
-        """As a child has written it."""
+        """The failure as a child has written it."""
         stage, number, detail = report.split(b"\0", 2)
         return cls(stage.decode(), OSError(int(number), ""), detail or b"?")
 
 
 def launch(order: dict[str, Any], pipe: int, shepherd: int, *, moves: bool) -> NoReturn:
-    """Become the job's program, or write into the pipe why not and exit. `moves`: it is not in its group yet."""
+    """Become the job's program, or write into the pipe why that failed and exit. `moves`: it is not in its group
+    yet.
+    """
     try:
-        _set_up(order, shepherd, moves)
+        _set_up(order, shepherd, moves, pipe)
         _execute(order)
     except Failed as failed:
         report = f"{failed.stage}\0{failed.number}\0".encode() + failed.detail
@@ -110,7 +115,7 @@ def launch(order: dict[str, Any], pipe: int, shepherd: int, *, moves: bool) -> N
 
 
 def is_plain(order: dict[str, Any]) -> bool:
-    """Whether a job's process differs from its shepherd's in nothing but what `launch_plain` knows."""
+    """Whether a job's process differs from its shepherd's only in what `launch_plain` supports."""
     return (
         order["account"] is None
         and order["relay"] is None
@@ -118,12 +123,13 @@ def is_plain(order: dict[str, Any]) -> bool:
         and not order["limits"]
         and not order["niceness"]
         and order["memory"] is None
+        and order["isolation"] is None
         and _SPAWNS
     )
 
 
 def launch_plain(order: dict[str, Any]) -> int:
-    """Start the job's program; its process. Raises Failed."""
+    """Start the job's program; return its process. Raises Failed."""
     group, files = order["group"], []
     try:
         try:
@@ -136,7 +142,7 @@ def launch_plain(order: dict[str, Any]) -> int:
         streams = _opened_streams(order)
         files = [file for file in streams if file > 2]
         os.umask(mask)
-        # Input last: where it is a file, what stands for /dev/null goes.
+        # Input last: if it is a file, the descriptor of /dev/null is replaced.
         actions = [(os.POSIX_SPAWN_DUP2, streams[number], number) for number in (2, 1, 0) if streams[number] != number]
         pid = _scored_spawn(order, actions, mask)
     finally:
@@ -144,7 +150,7 @@ def launch_plain(order: dict[str, Any]) -> int:
             os.close(file)
         os.chdir("/")
         if group is not None:
-            # Back to where the nursery is: who kills the job's group must not kill its shepherd.
+            # Back to the nursery's group: killing the job's group must not kill its shepherd.
             write_kernel_file(order["home"] + b"/cgroup.procs", b"0")
     return pid
 
@@ -184,12 +190,12 @@ def _spawn(order: dict[str, Any], actions: list[Any], mask: int) -> int:
         os.umask(mask)
 
 
-#: Whether the C library can begin a session for a process that it makes.
+#: Whether the C library can start a session for a process that it creates.
 _SPAWNS = hasattr(os, "posix_spawn") and os.confstr("CS_GNU_LIBC_VERSION") is not None
 
 
 def _patiently(execute: Callable[[], Any]) -> Any:
-    """A program that was just brought may still be open for writing, for an instant, in a child of who wrote it."""
+    """Retry while a program that was just transferred is still open for writing, briefly, in a child of its writer."""
     for _ in range(_BUSY_TRIES):
         try:
             return execute()
@@ -200,7 +206,7 @@ def _patiently(execute: Callable[[], Any]) -> Any:
     return execute()
 
 
-def _set_up(order: dict[str, Any], shepherd: int, moves: bool) -> None:
+def _set_up(order: dict[str, Any], shepherd: int, moves: bool, pipe: int) -> None:
     try:
         os.setsid()
         if moves and order["group"] is not None:
@@ -216,9 +222,11 @@ def _set_up(order: dict[str, Any], shepherd: int, moves: bool) -> None:
             os.nice(order["niceness"])
     except (OSError, ValueError) as problem:
         raise Failed("session", problem) from problem
+    if order["isolation"] is not None:
+        shepherd = _isolate(order, shepherd, pipe)
     _become(order)
     try:
-        # After the change of user, which forgets it.
+        # After the change of user, which resets it.
         die_with_parent(_KILL, shepherd)
     except OSError as problem:
         raise Failed("session", problem) from problem
@@ -226,7 +234,7 @@ def _set_up(order: dict[str, Any], shepherd: int, moves: bool) -> None:
     if order["umask"] is not None:
         os.umask(order["umask"])
     streams = _opened_streams(order) if order["relay"] is None else order["ends"]
-    # Input last: where it is a file, what stands for /dev/null goes.
+    # Input last: if it is a file, the descriptor of /dev/null is replaced.
     for number in (2, 1, 0):
         os.dup2(streams[number], number)
     if order["relay"] is not None and order["relay"]["terminal"]:
@@ -234,6 +242,36 @@ def _set_up(order: dict[str, Any], shepherd: int, moves: bool) -> None:
             fcntl.ioctl(0, termios.TIOCSCTTY, 0)
         except OSError as problem:
             raise Failed("streams", problem) from problem
+
+
+def _isolate(order: dict[str, Any], shepherd: int, pipe: int) -> int:
+    """See less of the machine; the parent from now on, which with a PID namespace is its first process."""
+    isolation = order["isolation"]
+    try:
+        if isolation["private"] or isolation["processes"]:
+            enter_mounts(isolation, order["account"])
+        if not isolation["processes"]:
+            return shepherd
+        job = os.fork()
+        if job == 0:
+            os.setsid()
+            return 1
+    except (OSError, ValueError) as problem:
+        where = getattr(problem, "filename", None) or b""
+        raise Failed("isolation", problem, where if isinstance(where, bytes) else os.fsencode(where)) from problem
+    told = order["told"]
+    try:
+        # Locks and lines of the shepherd's end with the shepherd, not with this process.
+        os.closerange(0, told)
+        os.closerange(told + 1, 65_536)
+        os.chdir("/")
+        _become(order)
+        die_with_parent(_KILL, 0)
+        if not parent_is_gone(told):
+            stand_by(job, told, awaits=order["await_family"])
+    finally:
+        # With this process all others of the namespace end.
+        os._exit(127)
 
 
 def _enter(order: dict[str, Any]) -> None:
@@ -244,7 +282,7 @@ def _enter(order: dict[str, Any]) -> None:
 
 
 def _set_oom_score(score: bytes) -> None:
-    """A machine that does not allow it goes without."""
+    """Set the score; a machine that does not allow it does without."""
     try:
         write_kernel_file(_OOM_SCORE, score)
     except OSError:
@@ -277,7 +315,7 @@ def _above(one: int, other: int) -> bool:
 
 
 def _opened_streams(order: dict[str, Any]) -> tuple[int, int, int]:
-    """The files that become standard input, output and error. The nursery's own input is /dev/null, for both ways."""
+    """The files of standard input, output and error. The nursery's own input is /dev/null, for both ways."""
     source, output, error = order["streams"]
     how = _WRITE | (os.O_APPEND if order["append"] else os.O_TRUNC)
     input_file = 0 if source is None else _open("input", source, _READ)
@@ -288,7 +326,7 @@ def _opened_streams(order: dict[str, Any]) -> tuple[int, int, int]:
 
 
 def _open(stage: str, path: bytes, how: int) -> int:
-    """Open without waiting: a pipe with no process at its other end must not hold up the job for ever."""
+    """Open without blocking: a pipe without a process at its other end must not delay the job forever."""
     try:
         file = os.open(path, how, 0o666)
         if how & os.O_NONBLOCK:
@@ -308,6 +346,11 @@ def _execute(order: dict[str, Any]) -> None:
             resource.setrlimit(which, (hard if _above(soft, hard) else soft, hard))
     except (OSError, ValueError) as problem:
         raise Failed("limits", problem) from problem
+    if order["isolation"] is not None and order["isolation"]["no_rights"]:
+        try:
+            forgo_rights()
+        except OSError as problem:
+            raise Failed("isolation", problem) from problem
     for number in _TOUCHED:
         _signal.signal(number, _signal.SIG_DFL)
     _signal.pthread_sigmask(_signal.SIG_SETMASK, ())

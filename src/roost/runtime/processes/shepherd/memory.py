@@ -1,8 +1,8 @@
 # pathlib and contextlib are too large for this process.
-"""The memory of a job as its shepherd limits it, and whether that was what killed it.
+"""The memory limit of a job as its shepherd sets it, and whether the limit killed the job.
 
-A limit is what `memory_control.MemoryControl.packed` makes of it. The kernel counts a process that it
-kills for memory before it kills it, so that who sees the process end sees the count.
+A limit has the form of `memory_control.MemoryControl.packed`. The kernel counts a process that it kills for memory
+before it kills it, so an observer of the process's end sees the new count.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-#: Part of its limit that a job has used at least when the kernel finds no more room for it.
+#: Minimum fraction of its limit that a job has used when the kernel finds no more memory for it.
 NEAR = 0.9
 
 
 def limit_memory(memory: dict[str, Any]) -> None:
-    """Set the limits of a group that is there. Raises Failed."""
+    """Set the limits of an existing group. Raises Failed."""
     group: bytes = memory["group"]
     for name, value in memory["settings"]:
         path = group + b"/" + name
@@ -27,7 +27,7 @@ def limit_memory(memory: dict[str, Any]) -> None:
             try:
                 write_kernel_file(path, value)
             except FileNotFoundError:
-                # The last shepherd of an earlier daemon took the parent away: its successor has no controllers yet.
+                # The last shepherd of an earlier daemon removed the parent: its successor has no controllers yet.
                 write_kernel_file(group.rpartition(b"/")[0] + b"/cgroup.subtree_control", b"+memory")
                 write_kernel_file(path, value)
         except OSError as problem:
@@ -45,11 +45,11 @@ def killed_for_memory(memory: dict[str, Any]) -> bool:
 
 
 def memory_words(memory: dict[str, Any]) -> dict[str, object]:
-    """What the record says of a job that was killed for its memory."""
+    """The fields of the record of a job that was killed for its memory."""
     return {"memory_limit": memory["hard"], "memory_peak": _peak(memory)}
 
 
 def _peak(memory: dict[str, Any]) -> int:
-    """The largest use; the limit where version 2 does not tell it, before Linux 5.19."""
+    """The peak usage; the limit if version 2 does not report it, before Linux 5.19."""
     peak = read_kernel_file(memory["group"] + b"/" + memory["peak"]).strip()
     return int(peak) if peak.isdigit() else int(memory["hard"])

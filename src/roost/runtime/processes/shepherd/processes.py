@@ -1,16 +1,17 @@
 # pathlib is too large for this process.
 # ruff: noqa: PTH102, PTH106, PTH110, PTH208
-"""The processes of a job by /proc: which they are, what they use, and signals that reach only them.
+"""Finding the processes of a job through /proc, measuring them, and signalling only them.
 
-A process is known by its number and the clock tick at which it started, because numbers are given out again. A signal
-goes through a pidfd that was opened before the start was compared, so it cannot reach a later bearer of the number.
+A process is identified by its number and the clock tick at which it started, because numbers are reused. A signal goes
+through a pidfd that was opened before the start time was compared, so it cannot reach a later process with the same
+number.
 
-The family of a job is everything below its shepherd. The kernel hands orphans to the shepherd, so a process can leave
-the tree by no double fork and no session of its own. Where the shepherd itself was killed, the family is what carries
-the job's mark in its environment, and what is below or in the session of those.
+The family of a job is everything below its shepherd. The kernel reparents orphans to the shepherd, so a process cannot
+leave the tree by a double fork or a new session. If the shepherd itself was killed, the family is the processes with
+the job's mark in their environment, and those below them or in their sessions.
 
-One read of /proc/PID/stat has all that is wanted of a process; psutil would read several files for it, and cost as much
-memory as the whole nursery.
+One read of /proc/PID/stat yields everything needed about a process; psutil would read several files for it, and use as
+much memory as the whole nursery.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ _KILL, _STOP, _CONT = 9, 19, 18
 
 
 class Seen:
-    """A process as it was when it was looked at. Times in clock ticks, sizes in bytes and pages."""
+    """A process at the time of the reading. Times in clock ticks, sizes in bytes and pages."""
 
     __slots__ = (
         "child_system", "child_user", "pages", "parent", "pid", "session", "start", "state", "system", "user", "virtual"
@@ -57,18 +58,18 @@ class Seen:
 
     @property
     def is_dead(self) -> bool:
-        """Whether nothing is left but the number."""
+        """Whether it is a zombie."""
         return self.state in (b"Z", b"X")
 
     @property
     def is_stopped(self) -> bool:
-        """Whether it stands still by a signal."""
+        """Whether a signal has stopped it."""
         return self.state == b"T"
 
 
 def look(pid: int) -> Seen | None:
-    """The process of that number; None if there is none."""
-    # The name in the second field may have blanks and parentheses; nothing behind it has.
+    """The process with that number; None if there is none."""
+    # The name in the second field may contain spaces and parentheses; nothing after it does.
     rest = read_kernel_file(f"/proc/{pid}/stat").rpartition(b") ")[2]
     return Seen(pid, rest.split()) if rest else None
 
@@ -80,13 +81,13 @@ def start_of(pid: int) -> int:
 
 
 def is_alive(pid: int, start: int) -> bool:
-    """Whether the process that started then still runs: one that has ended and was not waited for does not."""
+    """Whether the process that started then still runs: a zombie does not."""
     seen = look(pid)
     return seen is not None and seen.start == start and not seen.is_dead
 
 
 def boot_id() -> str:
-    """What tells this boot of the machine from all others."""
+    """The identifier of this boot of the machine."""
     return read_kernel_file("/proc/sys/kernel/random/boot_id").decode().strip()
 
 
@@ -106,7 +107,7 @@ def children(pid: int) -> list[int]:
 
 
 def descendants(root: int) -> dict[int, Seen]:
-    """All processes below one, itself not included, that are not mere zombies."""
+    """All processes below one, excluding itself and zombies."""
     if not _KNOWS_CHILDREN:
         return _below(root, everybody())
     found: dict[int, Seen] = {}
@@ -144,7 +145,7 @@ def _below(root: int, all_of_them: dict[int, Seen]) -> dict[int, Seen]:
 
 
 def marked(mark: bytes, session: int = 0, since: int = 0) -> dict[int, Seen]:
-    """What is left of a job without a shepherd: processes with its mark or of its session, and all below them.
+    """The remains of a job without a shepherd: processes with its mark or in its session, and all below them.
 
     A session counts only for processes that started at the tick `since` or later.
     """
@@ -180,7 +181,7 @@ _KNOWS_CHILDREN = os.path.exists(f"/proc/self/task/{os.getpid()}/children")
 
 
 def send(pid: int, start: int, signal: int) -> bool:
-    """Send a signal to the process of that number that started then; False if it is gone or out of reach."""
+    """Send a signal to the process with that number and start time; False if it is gone or not permitted."""
     try:
         handle = os.pidfd_open(pid)
     except OSError:
@@ -197,14 +198,14 @@ def send(pid: int, start: int, signal: int) -> bool:
 
 
 def send_all(family: Iterable[Seen], signal: int) -> int:
-    """Send a signal to each; how many it reached."""
+    """Send a signal to each; return how many it reached."""
     return sum([send(seen.pid, seen.start, signal) for seen in family])
 
 
 def stop_family(root: int) -> int:
-    """SIGSTOP everything below a process, until no new one appears; how many it reached.
+    """SIGSTOP everything below a process, until no new one appears; return how many it reached.
 
-    A process to which SIGSTOP was sent forks no more, so a pass that finds no new one has found all.
+    A process to which SIGSTOP was sent does not fork any longer, so a pass that finds no new one has found all.
     """
     stopped: dict[int, int] = {}
     for _ in range(PASSES_MAX):
@@ -218,9 +219,9 @@ def stop_family(root: int) -> int:
 
 
 def continue_family(root: int) -> int:
-    """SIGCONT everything below a process; how many it reached.
+    """SIGCONT everything below a process; return how many it reached.
 
-    It goes to those that run as well: a SIGSTOP may be on its way to them, and is taken back by it.
+    It is also sent to running processes: it cancels a SIGSTOP that may still be pending for them.
     """
     reached: set[int] = set()
     for _ in range(PASSES_MAX):
@@ -232,7 +233,7 @@ def continue_family(root: int) -> int:
 
 
 def io_bytes(pid: int) -> int:
-    """What a process, and those that it waited for, have read and written through system calls, bytes; 0 if unknown."""
+    """Bytes that a process, and those that it waited for, have read and written through system calls; 0 if unknown."""
     words = read_kernel_file(b"/proc/%d/io" % pid).split()
     told = dict(zip(words[::2], words[1::2]))  # noqa: B905
     try:
@@ -242,10 +243,10 @@ def io_bytes(pid: int) -> int:
 
 
 def kill_family(root: int, group: bytes | None) -> int:
-    """SIGKILL everything below a process and in a control group; how many were found below it.
+    """SIGKILL everything below a process and in a control group; return how many were found below it.
 
-    Those that fork as fast as they are found are stopped before they are killed. A process can have left the group, if
-    it was allowed to, but not the tree.
+    Processes that fork as fast as they are found are stopped before they are killed. A process may have left the group,
+    if permitted, but not the tree.
     """
     if group is not None:
         kill_group(group)
@@ -258,7 +259,7 @@ def kill_family(root: int, group: bytes | None) -> int:
 
 
 def kill_group(group: bytes) -> bool:
-    """SIGKILL everything in a control group; False where that is not possible."""
+    """SIGKILL everything in a control group; False if that is not possible."""
     try:
         write_kernel_file(group + b"/cgroup.kill", b"1")
     except OSError:
@@ -267,9 +268,10 @@ def kill_group(group: bytes) -> bool:
 
 
 def make_group(group: bytes) -> bool:
-    """Make a control group, and the one that it is in; False where that is not possible.
+    """Create a control group, and its parent; False if that is not possible.
 
-    One that an earlier run of the same name has left goes first: it may stand still, and what is born there with it.
+    A group of the same name from an earlier run is removed first: it may be frozen, and processes born in it would be
+    too.
     """
     try:
         os.mkdir(group)
@@ -278,7 +280,7 @@ def make_group(group: bytes) -> bool:
             return False
         os.mkdir(group)
     except FileNotFoundError:
-        # A shepherd of an earlier daemon was the last of its time.
+        # The last shepherd of an earlier daemon has removed it.
         try:
             os.mkdir(group.rpartition(b"/")[0])
             os.mkdir(group)
@@ -290,7 +292,7 @@ def make_group(group: bytes) -> bool:
 
 
 def _clear_group(group: bytes) -> bool:
-    """Kill what is in a control group and remove it; False where that takes too long."""
+    """Kill everything in a control group and remove it; False if that takes too long."""
     kill_group(group)
     until = time.monotonic() + _CLEAR_S
     while not remove_group(group):

@@ -1,13 +1,13 @@
 # ruff: noqa: SIM105
-"""The streams of a job that a user is connected to, carried by the job's shepherd.
+"""The streams of a job to which a user is connected, relayed by the job's shepherd.
 
-The job has pipes or a terminal. What it prints goes to files in a directory of the machine's, cut into *segments* of
+The job has pipes or a terminal. Its output goes to files in a directory of the machine, split into *segments* of
 `SEGMENT_BYTES`: ``out.0`` holds the first bytes, ``out.1`` the next. The daemon reads them, and removes a segment once
-the user has all of it; while `SEGMENTS_MAX` segments are there the job waits, as it would at any other pipe. So nothing
-is lost when the daemon is killed, and a job that prints for days needs little room.
+the user has all of it; while there are `SEGMENTS_MAX` segments the job blocks, as on any other pipe. Nothing is
+therefore lost when the daemon is killed, and a job that prints for days needs little space.
 
-What the job reads comes in *frames* through the named pipe ``in`` of that directory: a kind, a place and a length
-(`FRAME`), then so many bytes. A frame is at most `FRAME_BYTES_MAX` long, which the kernel writes whole or not at all.
+The job's input comes in *frames* through the named pipe ``in`` of that directory: a kind, a position and a length
+(`FRAME`), then the data. A frame is at most `FRAME_BYTES_MAX` long, which the kernel writes atomically.
 
 ``D``  input from this byte on; what the job already has is skipped, so a daemon that is not sure says it again
 ``E``  there is no more than so many bytes
@@ -27,20 +27,20 @@ if TYPE_CHECKING:
     from typing import Any
 
 FRAME = struct.Struct(">cQH")
-#: Length of a frame at most, with its head, bytes: PIPE_BUF of Linux.
+#: Maximum length of a frame, including its header, bytes: PIPE_BUF of Linux.
 FRAME_BYTES_MAX = 4096
 DATA, END, WINDOW = b"D", b"E", b"W"
-#: Size of a segment, bytes, and how many of one stream may be there.
+#: Size of a segment, bytes, and maximum number of segments of one stream.
 SEGMENT_BYTES = 4 * 1024 * 1024
 SEGMENTS_MAX = 4
-#: Input that the job has not read yet, bytes, from which on no more is taken.
+#: Amount of unread input from which on no more is accepted, bytes.
 _HELD_BYTES_MAX = 64 * 1024
 _PIECE = 64 * 1024
-#: F_SETPIPE_SZ of Linux, and the size of the pipe for frames, bytes: all that one message brings.
+#: F_SETPIPE_SZ of Linux, and the size of the pipe for frames, bytes: everything in one message.
 _SET_PIPE_SIZE, _PIPE_BYTES = 1031, 256 * 1024
-#: What a terminal takes for the end of input, and the byte after which it does.
+#: The end-of-input character of a terminal, and a byte after which it takes effect.
 _EOF, _LINE = b"\x04", b"\n"
-#: How long the relay sleeps at most while a stream waits for room, s.
+#: Maximum time that the relay sleeps while a stream waits for space, s.
 _FULL_S = 0.05
 _AWAKE = select.POLLIN | select.POLLHUP | select.POLLERR
 
@@ -61,11 +61,11 @@ class Relay:
         try:
             fcntl.fcntl(self._frames, _SET_PIPE_SIZE, _PIPE_BYTES)
         except OSError:
-            # The kernel's usual size does as well.
+            # The kernel's default size is sufficient.
             pass
-        #: Part of a frame.
+        #: An incomplete frame.
         self._torn = b""
-        #: Input for the job that it has no room for, the number of bytes that came, and the last of them.
+        #: Input for which the job has no space yet, the number of bytes received, and the position of the end.
         self._held = b""
         self._given = 0
         self._last = _LINE
@@ -73,7 +73,7 @@ class Relay:
         #: File to stream.
         self._sources: dict[int, _Stream] = {}
         self._terminal = bool(order["terminal"])
-        #: What the job's process gets as its input, output and error; closed by `begun`.
+        #: Ends of the streams for the job's process; closed by `begun`.
         self.ends: tuple[int, int, int] = (0, 0, 0)
         self._master = self._sink = -1
         if self._terminal:
@@ -107,19 +107,19 @@ class Relay:
             theirs.append(writer)
             ours.append(writer)
         if account is not None:
-            # A job that opens /dev/stdout opens the pipe once more.
+            # A job that opens /dev/stdout opens the pipe again.
             for each in ours:
                 os.fchown(each, account[0], account[1])
         self.ends = source, theirs[0], theirs[1]
 
     def begun(self) -> None:
-        """The job's process has its ends of the streams, or never will."""
+        """Note that the job's process has its ends of the streams, or never will."""
         for each in set(self.ends) - {0}:
             os.close(each)
         self.ends = 0, 0, 0
 
     def close(self) -> None:
-        """Let go of everything."""
+        """Close everything."""
         self.begun()
         self._drop_sink()
         for file in list(self._sources):
@@ -129,7 +129,7 @@ class Relay:
     # -- while the job runs --------------------------------------------------------------------------
 
     def carry(self, process: int, timeout_s: float) -> None:
-        """Carry what there is, or wait for something, for the process (a pidfd) to end, or for the time to pass."""
+        """Relay available data, or wait for data, for the process (a pidfd) to end, or for the time to pass."""
         poll, full = select.poll(), False
         poll.register(process, select.POLLIN)
         if len(self._held) < _HELD_BYTES_MAX:
@@ -147,24 +147,24 @@ class Relay:
             elif file in self._sources and event & _AWAKE:
                 self._print(file)
             elif file == self._sink and event & select.POLLERR:
-                # The job reads no more.
+                # The job does not read any longer.
                 self._drop_sink()
         self._give()
 
     def finish(self) -> None:
-        """The job and all that it left is gone: carry what it printed last."""
+        """Relay the last output, after the job and everything it left has ended."""
         for file in list(self._sources):
             while file in self._sources and self._print(file):
                 pass
 
     def _print(self, file: int) -> bool:
-        """Whether there was something."""
+        """Relay output; return whether there was any."""
         try:
             data = os.read(file, _PIECE)
         except BlockingIOError:
             return False
         except OSError:
-            # A terminal that no process has open any more.
+            # A terminal that no process has open any longer.
             data = b""
         if not data:
             self._drop_source(file)
@@ -205,7 +205,7 @@ class Relay:
             self._last = new[-1:] or self._last
 
     def _give(self) -> None:
-        """Give the job what it has room for."""
+        """Give the job as much input as it has space for."""
         while self._held and self._sink >= 0:
             try:
                 self._held = self._held[os.write(self._sink, self._held) :]
@@ -236,7 +236,7 @@ class Relay:
 
 
 class _Stream:
-    """What the job prints on one stream, in segments."""
+    """The output of the job on one stream, in segments."""
 
     __slots__ = ("_file", "_name", "_number", "_room")
 
@@ -244,11 +244,11 @@ class _Stream:
         self._name = name
         self._number = -1
         self._file = -1
-        #: Bytes that still go into the present segment.
+        #: Bytes that still fit into the current segment.
         self._room = 0
 
     def has_room(self) -> bool:
-        """Whether the daemon has removed enough of what was printed."""
+        """Whether the daemon has removed enough output."""
         oldest = self._number - SEGMENTS_MAX + 1
         if self._room or oldest < 0:
             return True
@@ -259,7 +259,7 @@ class _Stream:
         return False
 
     def append(self, data: bytes) -> None:
-        """Keep it. Where that is impossible it is lost: the user is gone, or the disk is full."""
+        """Store output. If that is impossible it is lost: the user is gone, or the disk is full."""
         while data:
             if not self._room:
                 self._next()
@@ -287,7 +287,7 @@ class _Stream:
         return self._name + b".%d" % number
 
     def close(self) -> None:
-        """Let go of its file."""
+        """Close its file."""
         if self._file >= 0:
             os.close(self._file)
         self._file = -1

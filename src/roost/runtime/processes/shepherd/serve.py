@@ -1,13 +1,13 @@
 """The nursery: takes orders from the node daemon and forks a shepherd for each.
 
-An order comes as `system.receive` reads it: marshal data of the dictionary that `launch` describes, with its
-``number``. The answer does not come from here but from the shepherd, over the same socket, with a line to the shepherd
-over which it may be given more. Of a shepherd that was killed the daemon is told here, for it may not have answered;
-who hears of one that has does nothing.
+An order arrives in the form of `system.receive`: marshal data of the dictionary that `launch` describes, with its
+``number``. The answer comes not from here but from the shepherd, over the same socket, together with a connection to
+the shepherd for further orders. The nursery reports killed shepherds to the daemon, because they may not have answered;
+for a shepherd that has, the daemon ignores the report.
 
-The nursery lives as long as its daemon holds the other end. Orders that were still on their way when the daemon died
-are not carried out: a daemon that starts again would not know of them. For the same reason nursery and shepherds hold a
-lock until a job's start is recorded: who gets that lock finds in the records all jobs that were ever started.
+The nursery lives as long as its daemon holds the other end. Orders in transit when the daemon died are not carried out,
+because a restarted daemon would not know of them. For the same reason nursery and shepherds hold a lock until a job's
+start is recorded: a daemon that gets the lock finds all jobs that were ever started in the records.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from roost.runtime.processes.shepherd.processes import boot_id, remove_group
 from roost.runtime.processes.shepherd.system import forks_into, receive, set_name
 from roost.runtime.processes.shepherd.tend import tend
 
-#: What the nursery says when it is ready.
+#: The message of the nursery when it is ready.
 READY = b"ready"
 
 
@@ -34,18 +34,18 @@ class Shepherds:
     def __init__(self, channel: _socket.socket) -> None:
         self._channel = channel
         self._orders: dict[int, int] = {}
-        #: Wait statuses of children that had ended before the fork that made them came back.
+        #: Wait statuses of children that had ended before the fork that created them returned.
         self._early: dict[int, int] = {}
 
     def born(self, child: int, number: int) -> None:
-        """A shepherd was forked for an order."""
+        """Note that a shepherd was forked for an order."""
         self._orders[child] = number
         status = self._early.pop(child, None)
         if status is not None:
             self._ended(child, status)
 
     def reap(self, *_: object) -> None:
-        """Children have ended; the handler of SIGCHLD."""
+        """Reap children that have ended; the handler of SIGCHLD."""
         while True:
             try:
                 child, status = os.waitpid(-1, os.WNOHANG)
@@ -63,7 +63,7 @@ class Shepherds:
         if number is None or not os.WIFSIGNALED(status):
             return
         try:
-            # After whatever the shepherd has said itself.
+            # After anything the shepherd has reported itself.
             self._channel.send(marshal.dumps({"order": number, "killed": os.WTERMSIG(status)}))
         except OSError:
             # The daemon is gone.
@@ -71,7 +71,7 @@ class Shepherds:
 
 
 def serve(channel_file: int, lock_file: int, group: str | None) -> None:
-    """Serve until the daemon is gone. `group` is the control group that those of jobs are made in."""
+    """Serve until the daemon is gone. `group` is the control group below which those of jobs are created."""
     os.chdir("/")
     os.umask(0o022)
     set_name(b"roost-nursery")
@@ -86,9 +86,9 @@ def serve(channel_file: int, lock_file: int, group: str | None) -> None:
     channel = _socket.socket(_socket.AF_UNIX, _socket.SOCK_SEQPACKET, 0, channel_file)
     boot, shepherds = boot_id(), Shepherds(channel)
     _signal.signal(_signal.SIGCHLD, shepherds.reap)
-    # So that no shepherd has to find it out.
+    # So that no shepherd has to determine it.
     forks_into()
-    # Pages that the collector would write to are shared with all shepherds.
+    # Pages that the garbage collector would write to are shared with all shepherds.
     gc.disable()
     gc.freeze()
     channel.send(READY)
@@ -97,7 +97,11 @@ def serve(channel_file: int, lock_file: int, group: str | None) -> None:
         try:
             child = os.fork()
         except OSError as problem:
-            failure = {"failed": "shepherd", "errno": problem.errno, "detail": "no process for the job's shepherd"}
+            failure = {
+                "failed": "shepherd",
+                "errno": problem.errno,
+                "detail": "cannot create a process for the job's shepherd",
+            }
             channel.send(marshal.dumps({"order": fields["number"], **failure}))
             continue
         if child == 0:

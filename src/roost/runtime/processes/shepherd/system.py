@@ -1,7 +1,7 @@
-"""Calls of the Linux kernel that Python has no name for, and the lines of records.
+"""Linux system calls that Python does not provide, and the lines of records.
 
-What a shepherd has to say of its job is a flat JSON object, added to the record of the run as one line. It is not
-forced to disk: a job does not survive a crash of its machine, and its record need not either.
+A shepherd's report about its job is a flat JSON object, appended to the record of the run as one line. It is not forced
+to disk: a job does not survive a crash of its machine, and its record does not need to either.
 """
 
 from __future__ import annotations
@@ -19,22 +19,23 @@ _PR_SET_PDEATHSIG = 1
 _PR_SET_NAME = 15
 _PR_SET_CHILD_SUBREAPER = 36
 
-#: Size of the largest packet, bytes.
+#: Maximum size of a packet, bytes.
 PACKET_BYTES_MAX = 64 * 1024
 
 _HANGUP = select.POLLHUP | select.POLLERR
 
 _libc = ctypes.CDLL(None, use_errno=True)
-#: The same, without letting go of Python's lock meanwhile: who comes back may be a child, and has it.
+#: The same, without releasing Python's lock meanwhile: the returning process may be a child, which must hold it.
 _held = ctypes.PyDLL(None, use_errno=True)
 
-#: The number of clone3 on all machines but Alphas, and what it is told.
+#: The number of clone3 on all architectures except Alpha, and its arguments.
 _CLONE3 = 435
 _CLONE_INTO_CGROUP = 1 << 33
+_CLONE_NEWPID = 0x20000000
 _SIGCHLD = 17
-#: A number that no open file has, and what the kernel says of it.
+#: A number that no open file has, and the kernel's error for it.
 _NO_FILE, _BAD_FILE = 0x7FFFFFFF, 9
-#: What `forks_into` has found out.
+#: The cached result of `forks_into`.
 _found: list[bool] = []
 
 
@@ -55,34 +56,39 @@ def _prctl(option: int, argument: object) -> None:
 
 
 def become_reaper() -> None:
-    """Every orphan below this process becomes its child."""
+    """Make this process the parent of every orphan below it."""
     _prctl(_PR_SET_CHILD_SUBREAPER, ctypes.c_ulong(1))
 
 
 def die_with_parent(signal: int, parent: int) -> None:
-    """Be sent the signal when the parent dies. Raises ProcessLookupError if it is dead already."""
+    """Receive the signal when the parent dies. Raises ProcessLookupError if it is already dead."""
     _prctl(_PR_SET_PDEATHSIG, ctypes.c_ulong(signal))
     if os.getppid() != parent:
         raise ProcessLookupError(3, "the shepherd is gone")
 
 
 def fork_into(group: bytes) -> int:
-    """Fork a child that is born in a control group: 0 in the child. Raises OSError where that is not possible.
+    """Fork a child that is born in a control group: 0 in the child. Raises OSError if that is not possible.
 
     A process that moves into a group waits for a grace period of the kernel, some ten milliseconds, unless another has
     just waited for one; a process that is created there does not. The price is that neither the C library nor Python
-    learns of the fork. They would reset locks that other threads might hold, and the thread id: so this is for a
+    learns of the fork. They would reset locks that other threads might hold, and the thread id, so this is only for a
     process without threads, whose child soon executes a program.
     """
     directory = os.open(group, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        return _clone_into(directory)
+        return _clone(_CLONE_INTO_CGROUP, directory)
     finally:
         os.close(directory)
 
 
-def _clone_into(directory: int) -> int:
-    wanted = _CloneArguments(flags=_CLONE_INTO_CGROUP, exit_signal=_SIGCHLD, cgroup=directory)
+def fork_apart() -> int:
+    """Fork a child that is the first process of a PID namespace; as `fork_into`. Raises OSError."""
+    return _clone(_CLONE_NEWPID)
+
+
+def _clone(flags: int, directory: int = 0) -> int:
+    wanted = _CloneArguments(flags=flags, exit_signal=_SIGCHLD, cgroup=directory)
     size = ctypes.c_size_t(ctypes.sizeof(wanted))
     pid = int(_held.syscall(ctypes.c_long(_CLONE3), ctypes.byref(wanted), size))
     if pid < 0:
@@ -92,30 +98,31 @@ def _clone_into(directory: int) -> int:
 
 
 def forks_into() -> bool:
-    """Whether the kernel, and what guards this process (as containers are), allow `fork_into`; found out once.
+    """Whether the kernel, and any sandbox of this process (such as a container's), allow `fork_into`; determined once.
 
-    Who knows the call minds that there is no such file; who does not, or may not, minds something else.
+    If the call is supported, the error is about the bad file descriptor; if it is unknown or forbidden, the error is a
+    different one.
     """
     if not _found:
         try:
-            _clone_into(_NO_FILE)
+            _clone(_CLONE_INTO_CGROUP, _NO_FILE)
         except OSError as problem:
             _found.append(problem.errno == _BAD_FILE)
     return _found[0]
 
 
 def set_name(name: bytes) -> None:
-    """What ps and top call this process; the first 15 bytes count."""
+    """Set the name of this process in ps and top; the first 15 bytes count."""
     _prctl(_PR_SET_NAME, ctypes.c_char_p(name[:15]))
 
 
 def open_record(path: bytes) -> int:
-    """A record, to be appended to; it is created if it does not exist. Raises OSError."""
+    """Open a record for appending; it is created if it does not exist. Raises OSError."""
     return os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
 
 def append_record(file: int, record: dict[str, object], *, again: bool = False) -> None:
-    """Add a flat record (texts, numbers, booleans, None) as a line. Raises OSError.
+    """Append a flat record (texts, numbers, booleans, None) as a line. Raises OSError.
 
     `again`: an earlier try may have left half a line.
     """
@@ -125,9 +132,9 @@ def append_record(file: int, record: dict[str, object], *, again: bool = False) 
 
 
 def receive(channel: _socket.socket) -> bytes | None:
-    """The next order from a SEQPACKET socket; None when there will be none.
+    """The next order from a SEQPACKET socket; None if there will be none.
 
-    It comes in packets, all but the last beginning with ``+``, the last with ``.``.
+    It arrives in packets, all but the last beginning with ``+``, the last with ``.``.
     """
     parts: list[bytes] = []
     ears = select.poll()
@@ -167,7 +174,7 @@ def _value(value: object) -> str:
 
 
 def write_kernel_file(path: bytes, data: bytes) -> None:
-    """Write into a file of the kernel, as those of control groups are, in one go. Raises OSError."""
+    """Write to a file of the kernel, such as those of control groups, in one call. Raises OSError."""
     file = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
     try:
         os.write(file, data)

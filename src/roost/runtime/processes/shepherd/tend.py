@@ -2,18 +2,19 @@
 # ruff: noqa: SIM105
 """A shepherd's life: it forks the job, waits for its end, records it, and leaves nothing of the job behind.
 
-A shepherd adds to the run's record that the job's program runs, before it tells the daemon; and how the main process
-ended or why it could not be started, and once more when all its other processes are gone, if there were any. A daemon
-that finds an end that is not ``final``, and no shepherd, knows that processes may be left.
+A shepherd appends to the run's record that the job's program runs, before it reports that to the daemon; then how the
+main process ended or why it could not be started, and once more when all its other processes are gone, if there were
+any. If a daemon finds an end that is not ``final``, and no shepherd, processes may be left.
 
-A shepherd is told all about a job at its beginning; who wants something of the job later reaches the job's processes
-through control group and /proc, and the shepherd sees them end. What it has with its daemon is a line of its own, by
-which it says that nothing of the job is left, and by which it may be given the next job: a process that is there costs
-less than another one. Without a daemon at the other end there is no next job: the shepherd exits.
+A shepherd gets everything about a job at its beginning. Later operations on the job use control group and /proc to
+reach the job's processes, and the shepherd observes their end. It has a connection to its daemon, over which it reports
+that nothing of the job is left, and over which it may get the next job: reusing a process is cheaper than creating one.
+Without a daemon at the other end there is no next job: the shepherd exits.
 
-No order is carried out that a dead daemon left. The first of a shepherd is covered by the lock that it has from the
-nursery; for every other one it takes a lock of its own on the same file, and then looks whether the daemon still lives.
-Either is held until the start is recorded, so that the daemon's successor, who waits for them, finds it.
+No order from a dead daemon is carried out. The first order of a shepherd is covered by the lock that it inherits from
+the nursery; for every other one it takes its own lock on the same file, and then checks whether the daemon is still
+alive. Either lock is held until the start is recorded, so that the daemon's successor, which waits for the locks, finds
+it.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ from roost.runtime.processes.shepherd.processes import (
 from roost.runtime.processes.shepherd.system import (
     append_record,
     become_reaper,
+    fork_apart,
     fork_into,
     forks_into,
     hung_up,
@@ -55,15 +57,16 @@ if TYPE_CHECKING:
 
     from roost.runtime.processes.shepherd.relay import Relay
 
-#: How long the shepherd tries to kill what the main process left, s; it may be another user's, or hang in the kernel.
+#: How long the shepherd tries to kill what the main process left, s; such a process may belong to another user, or hang
+#: in the kernel.
 SWEEP_S = 20.0
-#: How long it tries to record the end where there is no room on the disk, s.
+#: How long it tries to record the end while the disk is full, s.
 RECORD_S = 600.0
-#: The time between two tries while nothing ends, s.
+#: Interval of retries while nothing ends, s.
 _RETRY_S = 0.25
-#: The time between two looks whether a child of the main process was killed for memory, s.
+#: Interval of checks whether a child of the main process was killed for memory, s.
 _MEMORY_S = 1.0
-#: What the kernel says of the main process and of those that it waited for; see getrusage(2).
+#: The kernel's accounting of the main process and of those that it waited for; see getrusage(2).
 _RESOURCES = (
     "ru_utime", "ru_stime", "ru_maxrss", "ru_ixrss", "ru_idrss", "ru_isrss", "ru_minflt", "ru_majflt", "ru_nswap",
     "ru_inblock", "ru_oublock", "ru_msgsnd", "ru_msgrcv", "ru_nsignals", "ru_nvcsw", "ru_nivcsw",
@@ -73,7 +76,7 @@ _DEAF = (_signal.SIGHUP, _signal.SIGINT, _signal.SIGQUIT, _signal.SIGTERM)
 
 
 def tend(order: dict[str, Any], boot: str, channel: _socket.socket, lock: int) -> NoReturn:
-    """Live. `channel` is where the daemon is told of the first job; `lock` is let go when it has been."""
+    """Serve jobs. `channel` is where the daemon gets the answer for the first job; `lock` is released after that."""
     try:
         _live(order, boot, channel, lock)
     finally:
@@ -89,7 +92,7 @@ def _live(order: dict[str, Any], boot: str, channel: _socket.socket, lock: int) 
         _signal.signal(number, _signal.SIG_IGN)
     _signal.signal(_signal.SIGCHLD, _signal.SIG_DFL)
     line, theirs = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_SEQPACKET)
-    # Opened anew it is a lock of its own.
+    # Opened again, it is a separate lock.
     own_lock = os.open(b"/proc/self/fd/%d" % lock, os.O_RDWR | os.O_CLOEXEC)
     job = Job(order, boot)
     answer = job.begin()
@@ -112,12 +115,12 @@ def _live(order: dict[str, Any], boot: str, channel: _socket.socket, lock: int) 
     memory = job.order["memory"]
     for each in (group, None if memory is None else memory["group"]):
         if each is not None and os.getppid() != nursery:
-            # No process is left that would make another group next to it. It is removed if it is empty.
+            # No process is left that would create another group next to it. It is removed if it is empty.
             remove_group(each.rpartition(b"/")[0])
 
 
 def _next(line: _socket.socket, lock: int) -> dict[str, Any] | None:
-    """The next order; None when there will be none."""
+    """The next order; None if there will be none."""
     data = receive(line)
     if data is None:
         return None
@@ -129,7 +132,7 @@ def _next(line: _socket.socket, lock: int) -> dict[str, Any] | None:
 
 
 def _say(line: _socket.socket, words: dict[str, object]) -> None:
-    """The daemon may be dead: then the record tells."""
+    """Report to the daemon. It may be dead: then the record has the report."""
     try:
         line.send(marshal.dumps(words))
     except OSError:
@@ -137,7 +140,9 @@ def _say(line: _socket.socket, words: dict[str, object]) -> None:
 
 
 def _tell(channel: _socket.socket, answer: dict[str, object], line: _socket.socket | None) -> None:
-    """The daemon gets the answer together with its end of the line. It may be dead: then the record tells."""
+    """Send the daemon the answer together with its end of the connection. It may be dead: then the record has the
+    answer.
+    """
     passed = []
     if line is not None:
         passed.append((_socket.SOL_SOCKET, _socket.SCM_RIGHTS, line.fileno().to_bytes(4, sys.byteorder)))
@@ -148,40 +153,43 @@ def _tell(channel: _socket.socket, answer: dict[str, object], line: _socket.sock
 
 
 class Job:
-    """The job as its shepherd sees it."""
+    """The job on the shepherd's side."""
 
     __slots__ = (
-        "boot", "file", "identity", "io_before", "order", "outcome", "pid", "relay", "runs", "started_at", "used_before"
+        "boot", "file", "identity", "io_before", "order", "outcome", "pid", "relay", "runs", "started_at", "told",
+        "used_before",
     )  # fmt: skip
 
     def __init__(self, order: dict[str, Any], boot: str) -> None:
         self.order = order
         self.boot = boot
         self.pid = 0
-        #: Carries the streams of a job that a user is connected to; None for any other.
+        #: The relay of a job to which a user is connected; None for any other.
         self.relay: Relay | None = None
         #: Its record.
         self.file = -1
+        #: Where the first process of the job's PID namespace tells how the job ended; -1 without one.
+        self.told = -1
         #: Its program has been started.
         self.runs = False
         self.started_at = 0.0
-        #: What tells the job's processes from all others.
+        #: The mark of the job's processes.
         self.identity: dict[str, object] = {}
         #: How the main process ended.
         self.outcome: dict[str, object] = {}
-        #: What children of the shepherd, those of earlier jobs, have used.
+        #: The usage of the shepherd's earlier children, those of earlier jobs.
         before = os.times()
         self.used_before = before.children_user, before.children_system
         self.io_before = io_bytes(os.getpid())
 
     def begin(self) -> dict[str, object]:
-        """Start the program; what the daemon is to hear."""
+        """Start the program; return the answer for the daemon."""
         group = self.order["group"]
         if group is not None and not make_group(group):
             # The job can do without one.
             self.order["group"] = None
         try:
-            # Where nothing can be recorded, nothing is started.
+            # If nothing can be recorded, nothing is started.
             self.file = open_record(self.order["record"])
             problem = self._start(self.order["memory"])
         except Exception as unforeseen:
@@ -191,14 +199,14 @@ class Job:
         return {"order": self.order["number"], "shepherd": os.getpid(), **found}
 
     def leave_group(self) -> None:
-        """Nothing is in its control group any more."""
+        """Note that its control group is empty."""
         if self.order["group"] is not None:
             remove_group(self.order["group"])
         if self.order["memory"] is not None:
             remove_group(self.order["memory"]["group"])
 
     def _start(self, memory: dict[str, Any] | None) -> dict[str, object] | None:
-        """Start the program and record that; what failed if it could not be started, which is recorded as well."""
+        """Start the program and record that; return what failed if it could not be started, which is also recorded."""
         shepherd = os.getpid()
         self.started_at = time.time()
         try:
@@ -237,7 +245,7 @@ class Job:
         return None
 
     def _connect(self) -> None:
-        """Make the streams of a job that a user is connected to. Raises Failed."""
+        """Create the streams of a job to which a user is connected. Raises Failed."""
         if self.order["relay"] is None:
             return
         try:
@@ -249,23 +257,36 @@ class Job:
         self.order["ends"] = self.relay.ends
 
     def _is_better_forked(self) -> bool:
-        """Whether the program of a plain order runs sooner by a child that need not move into its group."""
+        """Whether a plain order starts faster with a forked child that does not have to move into its group."""
         return self.order["group"] is not None and self.order["alone"] and forks_into()
 
     def _fork(self, shepherd: int) -> None:
         reader, writer = os.pipe()
-        self.pid, moves = _born(self.order["group"])
+        isolation = self.order["isolation"]
+        if isolation is not None and isolation["processes"]:
+            self.told, self.order["told"] = os.pipe()
+            try:
+                self.pid, moves = fork_apart(), True
+            except OSError as problem:
+                for file in (reader, writer, self.told, self.order["told"]):
+                    os.close(file)
+                raise Failed("isolation", problem, b"PID namespace") from problem
+        else:
+            self.pid, moves = _born(self.order["group"])
         if self.pid == 0:
             launch(self.order, writer, shepherd, moves=moves)
         os.close(writer)
+        if self.told >= 0:
+            os.close(self.order["told"])
         report = _read_all(reader)
         os.close(reader)
         if report:
             os.waitpid(self.pid, 0)
+            self._told_status(0)
             raise Failed.reported(report)
 
     def _give_up(self, problem: Exception) -> dict[str, object]:
-        """A job whose start cannot be recorded must not run: after a restart the daemon would not know of it."""
+        """Kill a job whose start cannot be recorded: after a restart the daemon would not know of it."""
         if self.pid:
             while not send(self.pid, start_of(self.pid), _signal.SIGKILL):
                 pass
@@ -287,12 +308,13 @@ class Job:
         append_record(self.file, {**record, **failure}, again=True)
 
     def wait(self) -> bool:
-        """Wait for the main process, record its end, and see to the rest; whether nothing is left."""
+        """Wait for the main process, record its end, and clean up; return whether nothing is left."""
         memory = self.order["memory"]
         if self.relay is not None:
             status, usage = self._main_ended_carried(self.relay, memory)
         else:
             status, usage = self._main_ended() if memory is None else self._main_ended_or_starved(memory)
+        status = self._told_status(status)
         self.outcome = {
             "key": self.order["key"],
             "boot": self.boot,
@@ -314,12 +336,21 @@ class Job:
             self._record(1)
             left = self._await_rest() if self.order["await_family"] else self._sweep()
         if self.relay is not None:
-            # Before the end is told: what it printed last is there then.
+            # Before the end is reported, so that the last output is available then.
             self.relay.finish()
             self.relay.close()
         self._record(left)
         os.close(self.file)
         return left == 0
+
+    def _told_status(self, status: int) -> int:
+        """How the job ended, where the shepherd's child was not the job but its namespace's first process."""
+        if self.told < 0:
+            return status
+        found = _read_all(self.told)
+        os.close(self.told)
+        self.told = -1
+        return int(found) if found else status
 
     def _main_ended(self) -> tuple[int, Any]:
         while True:
@@ -328,9 +359,9 @@ class Job:
                 return status, usage
 
     def _main_ended_or_starved(self, memory: dict[str, Any]) -> tuple[int, Any]:
-        """The same of a job whose memory is limited: if one of its processes is killed for that, all others are.
+        """The same for a job with a memory limit: if one of its processes is killed because of it, all others are.
 
-        The kernel kills one of them, and need not tell the shepherd if the main process is its parent.
+        The kernel kills one of them, and does not notify the shepherd if the main process is its parent.
         """
         mask = _signal.pthread_sigmask(_signal.SIG_BLOCK, (_signal.SIGCHLD,))
         try:
@@ -346,7 +377,7 @@ class Job:
             _signal.pthread_sigmask(_signal.SIG_SETMASK, mask)
 
     def _main_ended_carried(self, relay: Relay, memory: dict[str, Any] | None) -> tuple[int, Any]:
-        """The same of a job whose streams are carried meanwhile."""
+        """The same for a job whose streams are relayed meanwhile."""
         process = os.pidfd_open(self.pid)
         try:
             while True:
@@ -370,7 +401,7 @@ class Job:
                 return 0
 
     def _sweep(self) -> int:
-        """Kill until nothing is left; how many children could not be got rid of."""
+        """Kill until nothing is left; return how many children could not be killed."""
         until = time.monotonic() + SWEEP_S
         mask = _signal.pthread_sigmask(_signal.SIG_BLOCK, (_signal.SIGCHLD,))
         try:
@@ -386,7 +417,7 @@ class Job:
             _signal.pthread_sigmask(_signal.SIG_SETMASK, mask)
 
     def _record(self, left: int) -> None:
-        """How it ended, with what all of its processes have used so far."""
+        """Record how it ended, with the usage of all of its processes so far."""
         user_s, system_s = self._used()
         moved = max(0, io_bytes(os.getpid()) - self.io_before)
         self.outcome.update(user_s=user_s, system_s=system_s, io_bytes=moved, left=left, final=left == 0)
@@ -402,7 +433,7 @@ class Job:
             time.sleep(_RETRY_S)
 
     def _used(self) -> tuple[float, float]:
-        """CPU of the job's processes: the control group counts all, else those count that were waited for."""
+        """CPU time of the job's processes: a control group counts all, otherwise those that were waited for."""
         times = os.times()
         user_s = times.children_user - self.used_before[0]
         system_s = times.children_system - self.used_before[1]
@@ -415,7 +446,7 @@ class Job:
 
 
 def _reap() -> bool:
-    """Take note of all children that have ended; whether others live."""
+    """Reap all children that have ended; return whether others live."""
     while True:
         try:
             pid, _, _ = os.wait4(-1, os.WNOHANG)
@@ -431,7 +462,7 @@ def _born(group: bytes | None) -> tuple[int, bool]:
         try:
             return fork_into(group), False
         except OSError:
-            # There may be no room for a process, or the group cannot be had: the other way tells.
+            # There may be no resources for a process, or the group may be unavailable: the other way reports the error.
             pass
     return os.fork(), True
 

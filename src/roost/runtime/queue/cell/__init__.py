@@ -1,1 +1,1 @@
-"""The Grid Engine cell of the pool as its queue keeps it: objects, changes, accounting, and answers about them."""
+"""The Grid Engine cell of the pool in its queue: objects, changes, accounting, and answers about them."""

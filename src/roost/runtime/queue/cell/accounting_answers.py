@@ -1,6 +1,6 @@
-"""What a queue answers about ended runs of its jobs in a cell: sums of them, or their lines of the accounting file.
+"""Answers of a queue about finished runs of its jobs in a cell: sums of them, or their lines of the accounting file.
 
-The database is searched in the threads of the history, in batches, and rows are sent as they are found.
+The database is searched in the history's threads, in batches, and rows are sent as they are found.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from roost.base.records import replace
 from roost.runtime.bus.budget import Budget
-from roost.runtime.queue.cell.accounting_store import FIGURES, Kind, Wanted, lines, sums
+from roost.runtime.queue.cell.accounting_store import FIGURES, SummaryKey, Wanted, lines, sums
 from roost.runtime.queue.past_jobs import PastJobs
 from roost.runtime.queue.store import Store
 from roost.wire.requests.cell import AccountingLines, AccountingSum, AccountingSums
@@ -21,7 +21,7 @@ from roost.wire.structs import data_of
 #: Rows of a batch.
 _BATCH_ROWS: Final = 2000
 _WILD: Final = frozenset("*?[")
-#: Fields of a request that a kind has, too.
+#: Fields of a request that a kind also has.
 _EXACT: Final = ("group", "owner", "project", "department", "environment", "slots", "account")
 
 Found = Callable[[list[Any]], Awaitable[None]]
@@ -30,7 +30,7 @@ Found = Callable[[list[Any]], Awaitable[None]]
 async def search(
     past: PastJobs, store: Store, asked: AccountingSums | AccountingLines, *, budget: Budget, found: Found
 ) -> None:
-    """Hand rows to `found`. Raises OverBudget."""
+    """Pass rows to `found`. Raises OverBudget."""
     rows = _rows(store, asked)
     try:
         while batch := await past.beside(lambda: list(itertools.islice(rows, _BATCH_ROWS))):
@@ -67,14 +67,14 @@ def _wanted(asked: AccountingSums | AccountingLines) -> Wanted:
     return replace(some, job=asked.job, tasks=frozenset(asked.tasks), name=asked.name, is_pattern=is_pattern)
 
 
-def _chooser(asked: AccountingSums | AccountingLines) -> Callable[[Kind], bool] | None:
-    """Whether records of a kind are meant; None if all are."""
+def _chooser(asked: AccountingSums | AccountingLines) -> Callable[[SummaryKey], bool] | None:
+    """A filter of kinds of records; None if all are selected."""
     exact = {name: value for name in _EXACT if (value := getattr(asked, name)) is not None}
     host = None if asked.host is None else asked.host.lower()
     if not exact and host is None and not asked.instances:
         return None
 
-    def means(kind: Kind) -> bool:
+    def means(kind: SummaryKey) -> bool:
         if any(getattr(kind, name) != value for name, value in exact.items()):
             return False
         if host is not None and kind.host.lower() != host:

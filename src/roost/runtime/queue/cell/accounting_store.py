@@ -1,11 +1,12 @@
-"""Accounting of a cell in the queue's database: a row for each run that is over, written with what became of its job.
+"""Accounting of a cell in the queue's database: a row for each finished run, written together with the job's next
+state.
 
-A record is three things. `RECORDS` has its line of the accounting file, and what single records are found by. `KINDS`
-has what records are summed by (queue, host, owner and so on), once for all that are alike in it. `SUMS` has the figures
-that are summed, by kind: one pass over it, which reads nothing else, gives the sums of all kinds, and those are few.
+A record has three parts. `RECORDS` has its line of the accounting file, and the keys by which single records are found.
+`KINDS` has the fields by which records are summed (queue, host, owner and so on), once for all records that share them.
+`SUMS` has the figures that are summed, by kind: one pass over it alone yields the sums of all kinds, and those are few.
 
-The accounting file is made from `RECORDS`, in the order of their numbers; `FILED` keeps the last of them that is known
-to be in it.
+The accounting file is written from `RECORDS`, in the order of their numbers; `FILED` has the number of the last one
+that is known to be in it.
 """
 
 from __future__ import annotations
@@ -36,14 +37,14 @@ from roost.base.records import dataclass
 from roost.model.cell_accounting import AccountingRecord
 
 _METADATA: Final = MetaData()
-#: `Store.state` under which the number of the last record in the file is kept.
+#: `Store.state` key of the number of the last record in the file.
 FILED: Final = "accounting-filed"
-#: Kinds that a store remembers.
+#: Maximum number of kinds that a store caches.
 KNOWN_MAX: Final = 20_000
 
 
-class Kind(NamedTuple):
-    """What records are summed by."""
+class SummaryKey(NamedTuple):
+    """The fields by which records are summed."""
 
     host: str
     queue: str
@@ -60,8 +61,8 @@ KINDS: Final = Table(
     "accounting_kinds",
     _METADATA,
     Column("id", Integer, primary_key=True, autoincrement=False),
-    *(Column(name, Integer if name == "slots" else Text, nullable=False) for name in Kind._fields),
-    UniqueConstraint(*Kind._fields),
+    *(Column(name, Integer if name == "slots" else Text, nullable=False) for name in SummaryKey._fields),
+    UniqueConstraint(*SummaryKey._fields),
 )
 RECORDS: Final = Table(
     "accounting_records",
@@ -78,7 +79,7 @@ RECORDS: Final = Table(
     Index("accounting_job", "job", "task"),
     Index("accounting_name", "name"),
 )
-#: What is summed, in the order of `qacct`.
+#: The figures that are summed, in the order of `qacct`.
 FIGURES: Final = ("wallclock", "utime", "stime", "cpu", "mem", "io", "iow")
 SUMS: Final = Table(
     "accounting_sums",
@@ -89,7 +90,7 @@ SUMS: Final = Table(
     Column("started", BigInteger, nullable=False),
     Column("ended", BigInteger, nullable=False),
     *(Column(name, Float(53), nullable=False) for name in FIGURES),
-    # The rows of a kind are beside each other, and nothing else is in between.
+    # The rows of a kind are adjacent, with nothing else in between.
     sqlite_with_rowid=False,
 )
 
@@ -101,11 +102,11 @@ def create_accounting_tables(connection: Connection) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """Which records are meant."""
+    """Which records are selected."""
 
-    #: By the fields of `Kind`; a field that is missing may be anything.
-    kinds: Callable[[Kind], bool] | None = None
-    #: First and last instant at which they started, or ended, epoch s; None for no limit.
+    #: By the fields of `SummaryKey`; a missing field may have any value.
+    kinds: Callable[[SummaryKey], bool] | None = None
+    #: Earliest and latest start, or end, epoch s; None for no limit.
     since: int | None = None
     until: int | None = None
     by_end: bool = False
@@ -117,16 +118,16 @@ class Wanted:
 
 
 class AccountingWriter:
-    """Adds records. It is for the thread of the store."""
+    """Appends records. Used in the thread of the store."""
 
     def __init__(self) -> None:
-        self._known: dict[Kind, int] = {}
+        self._known: dict[SummaryKey, int] = {}
         self._next: tuple[int, int] | None = None
-        #: The number of the first record that was added last, whether that is on disk or not; 0 for none.
+        #: The number of the first record of the last append, whether committed or not; 0 for none.
         self.first = 0
 
     def write(self, connection: Connection, records: Sequence[AccountingRecord]) -> None:
-        """Add records; the transaction is the caller's, who calls `forget` if it fails."""
+        """Append records; the caller owns the transaction, and calls `forget` if it fails."""
         if not records:
             return
         if self._next is None:
@@ -138,7 +139,7 @@ class AccountingWriter:
         self.first = number
         rows, sums = [], []
         #: Kinds that are new.
-        fresh: dict[Kind, int] = {}
+        fresh: dict[SummaryKey, int] = {}
         for record in records:
             kind = kind_of(record, plain)
             known = self._known.get(kind) or fresh.get(kind)
@@ -161,7 +162,7 @@ class AccountingWriter:
         self._next = (number, kind_number)
 
     def forget(self) -> None:
-        """What was added last is not on disk."""
+        """Note that the last append was not committed."""
         self._known.clear()
         self._next = None
 
@@ -170,14 +171,14 @@ def _after(connection: Connection, table: Table) -> int:
     return int(connection.execute(select(func.max(table.c.id))).scalar_one() or 0) + 1
 
 
-def _number_of(connection: Connection, kind: Kind) -> int | None:
+def _number_of(connection: Connection, kind: SummaryKey) -> int | None:
     query = select(KINDS.c.id).where(and_(*(KINDS.c[name] == value for name, value in kind._asdict().items())))
     return connection.execute(query).scalar_one_or_none()
 
 
-def kind_of(record: AccountingRecord, plain: Callable[[str], str]) -> Kind:
-    """What a record is summed by."""
-    return Kind(
+def kind_of(record: AccountingRecord, plain: Callable[[str], str]) -> SummaryKey:
+    """The fields of a record by which it is summed."""
+    return SummaryKey(
         host=plain(record.host),
         queue=plain(record.queue),
         group=plain(record.group),
@@ -212,8 +213,8 @@ def lines_after(connection: Connection, number: int, limit: int) -> list[tuple[i
     return [(row.id, row.line) for row in connection.execute(query)]
 
 
-def sums(connection: Connection, wanted: Wanted) -> Iterator[tuple[Kind, int, tuple[float, ...]]]:
-    """Each kind that has records which are meant, how many, and their sums."""
+def sums(connection: Connection, wanted: Wanted) -> Iterator[tuple[SummaryKey, int, tuple[float, ...]]]:
+    """Each kind that has selected records, their number, and their sums."""
     kinds = _kinds(connection, wanted)
     figures = [func.sum(SUMS.c[name]) for name in FIGURES]
     query = select(SUMS.c.kind, func.count(), *figures).where(*_times(SUMS, wanted)).group_by(SUMS.c.kind)
@@ -225,19 +226,19 @@ def sums(connection: Connection, wanted: Wanted) -> Iterator[tuple[Kind, int, tu
             yield kind, int(row[1]), tuple(float(each) for each in row[2:])
 
 
-#: Kinds, or names, that are asked for one by one; more are picked out of all.
+#: Maximum number of kinds, or names, in a query; with more, all are read and filtered.
 _FEW: Final = 500
 _NAMES: Final = select(RECORDS.c.name).distinct()
 
 
-def _kinds(connection: Connection, wanted: Wanted) -> dict[int, Kind]:
+def _kinds(connection: Connection, wanted: Wanted) -> dict[int, SummaryKey]:
     rows = connection.execute(select(KINDS))
-    found = ((row[0], Kind(*row[1:])) for row in rows)
+    found = ((row[0], SummaryKey(*row[1:])) for row in rows)
     return {number: kind for number, kind in found if wanted.kinds is None or wanted.kinds(kind)}
 
 
 def lines(connection: Connection, wanted: Wanted) -> Iterator[str]:
-    """The lines of records, the first first."""
+    """The lines of records, oldest first."""
     query = select(RECORDS.c.line, RECORDS.c.kind, RECORDS.c.name, RECORDS.c.task).where(*_times(RECORDS, wanted))
     if wanted.job is not None:
         query = query.where(RECORDS.c.job == wanted.job)

@@ -1,7 +1,8 @@
-"""What a queue answers about the Grid Engine cell of its pool.
+"""Answers of a queue about the Grid Engine cell of its pool.
 
-A change is checked as a whole in a thread, so that the queue goes on meanwhile, and is answered once it is on disk. One
-change is made at a time; a change that was planned on another revision of the cell than the present one is refused.
+A change is checked as a whole in a thread, so that the queue continues meanwhile, and is answered once it is committed.
+Only one change is made at a time; a change that was planned on another revision of the cell than the current one is
+refused.
 """
 
 from __future__ import annotations
@@ -30,9 +31,10 @@ from roost.runtime.causes import present_request
 from roost.runtime.identity import groups_of, host_name, ids_of
 from roost.runtime.queue.cell.edits import Rights, edited
 from roost.runtime.queue.cell.records import record_of_changes, record_of_denied, record_of_states, told
-from roost.runtime.queue.cell.reports import go_by, of_states
+from roost.runtime.queue.cell.reports import go_by, of_loads, of_states
 from roost.runtime.queue.cell.reservations import Reservations
 from roost.runtime.queue.cell.store import CellCommit, GivenState, KeptCell, StatesCommit
+from roost.runtime.queue.cell.timed_reports import TimedReports
 from roost.runtime.queue.cell.verifier import Verifier
 from roost.schedd.claims.held_claims import Stage
 from roost.schedd.events import ErrorsCleared, UsageCleared, UsageRuled
@@ -54,6 +56,7 @@ from roost.wire.requests.cell import (
     HeldTask,
     InstanceState,
     KeepReservation,
+    ReportLoads,
     UsageForgotten,
     UsageRow,
 )
@@ -82,32 +85,32 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 
-#: Problems of a refused change that an answer names.
+#: Maximum number of problems of a refused change in an answer.
 PROBLEMS_MAX: Final = 50
 #: Codes of refusals.
 REFUSED: Final = "cell-refused"
 CHANGED_SINCE: Final = "cell-changed-since"
-#: As of other submissions that are refused.
+#: As for other submissions that are refused.
 NOT_ADMITTED: Final = "not-admitted"
 NOT_PERMITTED: Final = "not-permitted"
-#: Folded names of attributes that ask a cell for something.
+#: Folded names of attributes that request something from a cell.
 _ASKED: Final = frozenset(fold(name) for name in (*ASKED, DEADLINE, OVERRIDE_TICKETS, RESERVATION))
 _NAME: Final = fold(NAME)
 _PRIORITY: Final = fold("JobPrio")
-#: Folded names of what not every user may give.
+#: Folded names of attributes that not every user may set.
 _RESERVATION: Final = fold(RESERVATION)
 _RANKED_BY_LAW: Final = frozenset((fold(DEADLINE), fold(OVERRIDE_TICKETS), _RESERVATION))
-#: And of what operators may change of the jobs of others.
+#: Folded names of those that operators may change for other users' jobs.
 _OPERATORS: Final = frozenset(map(fold, (*ASKED, *RANKED, "JobPrio", "JobMaterializeLimit")))
 _NOTHING: Final = (MISSING, UNDEFINED, 0, "")
 
 
 class NoSuchQueue(Exception):
-    """The cell no longer has the queue that a job was to run in."""
+    """The cell no longer has the queue in which a job was to run."""
 
 
 class CellAnswersDaemon(Protocol):
-    """What answers about the cell need of the queue's daemon."""
+    """The interface of the queue's daemon for answers about the cell."""
 
     clock: Clock
     settings: QueueSettings
@@ -117,42 +120,44 @@ class CellAnswersDaemon(Protocol):
     demands: Demands
     watch: DatabaseWatch
     context: RoleContext
-    #: Accounts that a verifier of submissions may run as.
+    #: Accounts as which a verifier of submissions may run.
     jsv_users: tuple[str, ...]
 
     def feed(self, event: Event) -> None:
-        """Have the core take an event."""
+        """Pass an event to the core."""
 
     async def kept(self) -> None:
-        """Wait until what has happened so far is on disk."""
+        """Wait until everything so far is committed."""
 
     async def on_store(self, work: Callable[..., _T], *arguments: Any) -> _T:
-        """Do something with the database in its thread. Raises StoreError."""
+        """Use the database in its thread. Raises StoreError."""
 
     def tell(self, noted: tuple[Noted, ...]) -> None:
-        """Have decisions told to the central manager."""
+        """Send decisions to the central manager."""
 
 
 class CellAnswers:
-    """The requests about a pool's cell."""
+    """Requests about a pool's cell."""
 
     def __init__(self, daemon: CellAnswersDaemon) -> None:
         self._daemon = daemon
         self._one_at_a_time = asyncio.Lock()
         self.reservations = Reservations(daemon, self._reserved)
+        self.timed_reports = TimedReports(daemon, self.read_cell)
         self._kept: KeptCell | None = None
-        #: The present cell, read; None until a job needs it.
+        #: The current cell, parsed; None until a job needs it.
         self._cell: Cell | None = None
         self.verifier = Verifier(daemon.context.home.run)
 
     def begin(self, kept: KeptCell) -> None:
-        """Go on with the cell that was kept."""
+        """Start with the stored cell."""
         self._kept = kept
         self.reservations.begin(kept)
         self._daemon.queue.claim_table.cell = kept.revision
         self._hold_states(kept)
         if kept.revision:
             go_by(self._daemon, kept.files)
+            self.timed_reports.use(kept.files)
             self._daemon.queue.claim_table.usage.rules = _usage_rules(kept.files)
 
     def _hold_states(self, kept: KeptCell) -> None:
@@ -162,16 +167,24 @@ class CellAnswers:
         claim_table.closed = frozenset(name for name, given in kept.states.items() if given.letters)
 
     def _reserved(self) -> None:
-        """Reservations have changed."""
+        """Note that reservations have changed."""
         if self._kept is not None:
             self._hold_states(self._kept)
 
+    async def report_loads(self, asked: ReportLoads) -> Answer:
+        """Write the load reports of hosts to the reporting file."""
+        if self._daemon.queue.claim_table.reporting is not None:
+            reports = of_loads(asked.loads, self._daemon.clock.now())
+            await self._daemon.on_store(self._daemon.store.keep_reports, reports)
+            self._daemon.copies.took_reports()
+        return Answer()
+
     async def keep_reservation(self, asked: KeepReservation) -> Answer:
-        """Keep an advance reservation that the central manager grants."""
+        """Store an advance reservation that the central manager grants."""
         async with self._one_at_a_time:
             kept = await self._present()
             if asked.revision != kept.revision:
-                return Answer(ok=False, code=CHANGED_SINCE, text="the cell has changed meanwhile; ask again")
+                return Answer(ok=False, code=CHANGED_SINCE, text="the cell has changed in the meantime; try again")
             from roost.gridengine.objects.configuration import count_of
 
             most = count_of((await self.read_cell()).parameter("max_advance_reservations"))
@@ -183,7 +196,7 @@ class CellAnswers:
         return await self.reservations.delete(asked, user, manages=await self.operates(sender))
 
     async def _reservation_refusal(self, given: ClassAd, sender: str) -> str:
-        """Why a user's jobs may not use the advance reservation that they ask for; "" if they may, or ask for none."""
+        """Why a user's jobs may not use the advance reservation that they request; "" if they may, or request none."""
         number = given.cell(_RESERVATION)
         if number in _NOTHING:
             return ""
@@ -207,7 +220,7 @@ class CellAnswers:
         return ""
 
     async def verified(self, clusters: list[ClusterPlan], sender: str) -> list[ClusterPlan] | Answer:
-        """The clusters as the verifier of the cell leaves them (`jsv_url`), or why they are not taken."""
+        """The clusters as changed by the verifier of the cell (`jsv_url`), or why they are refused."""
         settings = await self._verifying()
         if settings is None or settings.url is None:
             await self.verifier.close()
@@ -217,7 +230,7 @@ class CellAnswers:
         return await verified(self.verifier, settings, self._daemon.jsv_users, clusters, sender)
 
     async def change_refusal(self, given: ClassAd) -> Answer | None:
-        """Why jobs that a verifier has seen may not be changed so; None if they may."""
+        """Why jobs that a verifier has checked may not be changed like that; None if they may."""
         settings = await self._verifying()
         if settings is None or settings.url is None:
             return None
@@ -227,7 +240,7 @@ class CellAnswers:
         return Answer(ok=False, code=NOT_PERMITTED, text=text) if text else None
 
     async def _verifying(self) -> Settings | None:
-        """What the cell says of verifiers; None without a cell."""
+        """The cell's settings of verifiers; None without a cell."""
         if not (await self._present()).revision:
             return None
         from roost.gridengine.jsv.url import settings_of
@@ -235,7 +248,7 @@ class CellAnswers:
         return settings_of(await self.read_cell())
 
     async def refusal(self, clusters: Sequence[ClusterPlan], sender: str) -> Answer | None:
-        """Why jobs are not taken that ask a cell for something; None if they are, or ask for nothing."""
+        """Why jobs that request something from a cell are refused; None if they are accepted, or request nothing."""
         if (
             not any(_asks(one) or _NAME in one.common.cells for one in clusters)
             and not (await self._present()).revision
@@ -261,11 +274,11 @@ class CellAnswers:
             found = [why for one in clusters if (why := await self._ranking_refusal(one.common, sender))][:1]
         if not found:
             found = [why for one in clusters if (why := await self._reservation_refusal(one.common, sender))][:1]
-        # Grid Engine tells users of `qsub` what it finds first.
+        # Grid Engine reports the first problem to users of `qsub`.
         return _denied(found[:1] if any(_NAME in one.common.cells for one in clusters) else found)
 
     async def _ranking_refusal(self, given: ClassAd, sender: str) -> str:
-        """Why a user may not give jobs a deadline or override tickets; "" if that is allowed, or they get none."""
+        """Why a user may not give jobs a deadline or override tickets; "" if that is allowed, or they have none."""
         from roost.gridengine.pool.admission import deadline_bars, ticket_bars
 
         user = sender.partition("@")[0]
@@ -274,7 +287,7 @@ class CellAnswers:
         )
 
     async def edit_refusal(self, given: ClassAd) -> Answer | None:
-        """Why requests of jobs to a cell are not changed; None if they are, or none is among the attributes."""
+        """Why requests of jobs to a cell cannot be changed; None if they can, or none is among the attributes."""
         asked = {name: given.cell(fold(name)) for name in (*ASKED, *PATHS) if name in given}
         wanted = ClassAd({name: cell for name, cell in asked.items() if str(cell).lower() != "undefined"})
         if not len(wanted):
@@ -284,7 +297,9 @@ class CellAnswers:
         return _denied(list((await self._reader()).complaints(wanted)))
 
     async def raise_refusal(self, given: ClassAd, jobs: Selection, sender: str) -> Answer | None:
-        """Why a user may not give jobs of `qsub` a higher priority; None if that is allowed, or none gets one."""
+        """Why a user may not give jobs of `qsub` a higher priority; None if that is allowed, or the priority is not
+        raised.
+        """
         if not _RANKED_BY_LAW.isdisjoint(given.cells):
             if not (await self._present()).revision:
                 return _no_cell([name for name in (DEADLINE, OVERRIDE_TICKETS, RESERVATION) if name in given])
@@ -310,7 +325,7 @@ class CellAnswers:
         return None
 
     async def may_edit(self, given: ClassAd, user: str) -> bool:
-        """Whether a user may give these attributes to jobs of others: an operator may, to what orders jobs."""
+        """Whether a user may set these attributes of other users' jobs: operators may, for those that order jobs."""
         return _OPERATORS.issuperset(given.cells) and await self.operates(user)
 
     async def operates(self, user: str, *, manages: bool = False) -> bool:
@@ -323,7 +338,7 @@ class CellAnswers:
         return user in cell.managers or (not manages and user in cell.operators)
 
     async def hold_refusal(self, letters: str, user: str, action: str) -> Answer | None:
-        """Why a user may not set or take away these holds of jobs, in Grid Engine's words; None if that is allowed."""
+        """Why a user may not set or remove these holds of jobs, in Grid Engine's words; None if that is allowed."""
         what = "set" if action == "hold" else "remove"
         for letter, called in (("s", "manager"), ("o", "operator")):
             if letter in letters and not await self.operates(user, manages=letter == "s"):
@@ -332,7 +347,7 @@ class CellAnswers:
         return None
 
     async def context(self, job_ad: ClassAd) -> QueueContext | None:
-        """What the queue instance that a job got gives it; None for a job that got none. Raises NoSuchQueue."""
+        """The settings of the queue instance that a job was granted; None for a job without one. Raises NoSuchQueue."""
         task = job_ad.get(TASK)
         if not isinstance(task, ClassAd):
             return None
@@ -344,13 +359,13 @@ class CellAnswers:
         return context
 
     async def _reader(self) -> Reader:
-        """What reads requests to the present cell."""
+        """The parser of requests to the current cell."""
         from roost.gridengine.pool.requests import Reader
 
         return Reader(await self.read_cell(), lambda user: ())
 
     async def read_cell(self) -> Cell:
-        """The present cell."""
+        """The current cell."""
         while self._cell is None:
             from roost.gridengine.cell import read_cell
 
@@ -368,7 +383,7 @@ class CellAnswers:
         )
 
     def tasks(self) -> list[HeldTask]:
-        """What jobs have of the cell."""
+        """What jobs use of the cell."""
         queue, found = self._daemon.queue, []
         for claim in queue.claim_table.claims.values():
             name = claim.job if claim.gang is None else claim.gang.job
@@ -388,7 +403,7 @@ class CellAnswers:
         return found
 
     def usage(self) -> Answer:
-        """What users have used until now."""
+        """The users' usage until now."""
         accounts, now = self._daemon.queue.claim_table.usage, self._daemon.clock.now()
         settled = {owner: used.settled(accounts.rules, now) for owner, used in accounts.by_owner.items()}
         return Answer(
@@ -405,7 +420,7 @@ class CellAnswers:
         )
 
     async def clear_usage(self, sender: str) -> Answer:
-        """Forget what users have used."""
+        """Clear the users' usage."""
         if not await self.operates(sender, manages=True):
             text = f'denied: "{sender}" must be manager for this operation'
             return Answer(ok=False, code=NOT_PERMITTED, text=text)
@@ -439,7 +454,7 @@ class CellAnswers:
             states = {name: GivenState(letters, now, sender) for name, letters in done.letters.items()}
             cleared = done.cleared
             if cleared:
-                # The event has a record of its own.
+                # The event has its own record.
                 self._daemon.feed(ErrorsCleared(instances=cleared, actor=sender, request=present_request()))
                 await self._daemon.kept()
             record = None if cleared else record_of_states(action, rows, sender, now)
@@ -456,7 +471,7 @@ class CellAnswers:
             return Answer(data=[data_of(row) for row in rows])
 
     async def log(self, asked: CellLog) -> Answer:
-        """The last changes."""
+        """The latest changes."""
         rows = await self._daemon.on_store(self._daemon.store.cell_changes, asked.limit)
         entries = [
             {"revision": revision, "at": at, "actor": actor, "changes": found} for revision, at, actor, found in rows
@@ -469,7 +484,7 @@ class CellAnswers:
             kept = await self._present()
             if asked.revision != kept.revision:
                 text = f"the cell has changed since: its revision is {kept.revision}, not {asked.revision}"
-                remedy = "look at the new plan with `roost cell diff`, and apply again"
+                remedy = "review the new plan with `roost cell diff`, and apply again"
                 return Answer(ok=False, code=CHANGED_SINCE, text=text, remedy=remedy)
             done = await asyncio.to_thread(_changed, kept.files, asked)
             if isinstance(done, Answer):
@@ -479,7 +494,7 @@ class CellAnswers:
                 from roost.gridengine.cell import read_cell
 
                 if why := await self._breaks(await asyncio.to_thread(read_cell, after)):
-                    return Answer(ok=False, code=REFUSED, text=f"the cell stays as it was: {why}")
+                    return Answer(ok=False, code=REFUSED, text=f"the cell is unchanged: {why}")
             if not found and kept.revision:
                 return Answer(data=CellChanged(revision=kept.revision, changes=()))
             return await self._keep(kept, after, found, names, sender, asked.last_job)
@@ -539,7 +554,7 @@ class CellAnswers:
     ) -> Answer:
         now, revision = self._daemon.clock.now(), kept.revision + 1
         changes = tuple(told(one) for one in found)
-        # An instance in which jobs run keeps its state until the last of them has ended.
+        # An instance with running jobs keeps its state until the last of them has ended.
         names |= {str(each.task.get("Instance")) for each in self.tasks()}
         gone = [name for name in kept.states if name not in names]
         commit = CellCommit(
@@ -564,6 +579,7 @@ class CellAnswers:
             self._daemon.feed(ErrorsCleared(instances=unknown, actor=sender, request=present_request()))
         self._daemon.queue.claim_table.cell = revision
         go_by(self._daemon, after)
+        self.timed_reports.use(after)
         self._daemon.feed(UsageRuled(rules=_usage_rules(after)))
         self._daemon.tell(noted)
         self._daemon.demands.soon()
@@ -571,14 +587,14 @@ class CellAnswers:
 
 
 def _usage_rules(files: Mapping[str, str]) -> UsageRules:
-    """How usage decays by the texts of a cell."""
+    """How usage decays according to the texts of a cell."""
     from roost.gridengine.pool.usage import rules_of
 
     return rules_of(_configuration(files))
 
 
 def _configuration(files: Mapping[str, str]) -> Cell:
-    """The cell without its objects: the scheduler's configuration, and the global one."""
+    """The configuration of the cell without its objects: that of the scheduler, and the global one."""
     from roost.gridengine.cell import SCHEDULER_FILE, read_cell
 
     names = (SCHEDULER_FILE, "configurations/global")
@@ -586,8 +602,8 @@ def _configuration(files: Mapping[str, str]) -> Cell:
 
 
 def _no_cell(asked: Sequence[str]) -> Answer:
-    text = "the pool has no Grid Engine cell" + (f", and the job asks for {', '.join(asked)}" if asked else "")
-    remedy = "leave it out, or have an administrator give the pool a cell with `roost cell import`"
+    text = "the pool has no Grid Engine cell" + (f", but the job requests {', '.join(asked)}" if asked else "")
+    remedy = "omit it, or ask an administrator to import a cell with `roost cell import`"
     return Answer(ok=False, code=NOT_ADMITTED, text=text, remedy=remedy)
 
 
@@ -608,14 +624,14 @@ def _is_own(cluster: Cluster | None, sender: str) -> bool:
 
 
 def _names(clusters: Sequence[ClusterPlan]) -> list[str]:
-    """The attributes that ask for something, as they are spelled."""
+    """The requesting attributes, as they are spelled."""
     found = {key for one in clusters for key in (*one.common.cells, *one.varying)}
     return [name for name in ASKED if fold(name) in found]
 
 
 def _changed(files: Any, asked: ChangeCell) -> tuple[dict[str, str], tuple[Change, ...], frozenset[str]] | Answer:
-    """The files of the cell after a change, what changed, and its queue instances; or why it is not possible."""
-    # A pool without a cell does not need the room, which takes a while to import.
+    """The files of the cell after a change, the differences, and its queue instances; or why it is not possible."""
+    # A pool without a cell does not need this room, which takes a while to import.
     from roost.gridengine import changes
     from roost.gridengine.cell import Cell, read_cell, write_cell
     from roost.gridengine.instances import resolve
@@ -633,5 +649,5 @@ def _changed(files: Any, asked: ChangeCell) -> tuple[dict[str, str], tuple[Chang
 def _refusal(refused: Refused) -> Answer:
     lines = [str(problem) for problem in refused.problems[:PROBLEMS_MAX]]
     more = len(refused.problems) - len(lines)
-    text = "\n".join(["the cell stays as it was:", *lines, *([f"and {more} more"] if more else [])])
+    text = "\n".join(["the cell is unchanged:", *lines, *([f"and {more} more"] if more else [])])
     return Answer(ok=False, code=REFUSED, text=text)

@@ -1,7 +1,7 @@
-"""One edit of the pool's cell, as `qconf` makes it: what the room makes of an order, ready to be kept and told.
+"""One edit of the pool's cell by `qconf`: the result of an order, ready to be stored and reported.
 
-The words and rights are the room's (`roost.gridengine.edits`). Known hosts are those that the cell has, those whose
-address can be found, and those that the asker has found among the machines of the pool.
+Wording and permissions are the room's (`roost.gridengine.edits`). Known hosts are those in the cell, those whose
+address resolves, and those that the requester has found among the machines of the pool.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Rights(NamedTuple):
-    """What an asker may do in the cell."""
+    """A requester's permissions in the cell."""
 
     user: str
     manages: bool
@@ -31,30 +31,30 @@ class Rights(NamedTuple):
 
 
 class Done(NamedTuple):
-    """An edit that was made, and not kept yet."""
+    """An edit that was made, and not stored yet."""
 
     edited: Edited
-    #: The whole cell after it; empty where nothing changed.
+    #: The whole cell after it; empty if nothing changed.
     files: dict[str, str]
     changes: tuple[Change, ...]
     #: Names of the queue instances after it.
     instances: frozenset[str]
-    #: What the cell has since then and pools do not carry out.
+    #: Settings of the changed cell that pools do not implement.
     warnings: tuple[str, ...]
 
     @property
     def denied(self) -> bool:
-        """Whether something was refused because of the asker."""
+        """Whether anything was refused because of the requester."""
         return self.edited.denied
 
     def reply(self, revision: int) -> EditedCell:
-        """What the asker is told."""
+        """The reply to the requester."""
         lines = tuple(EditLine(text=line.text, out=line.out) for line in self.edited.lines)
         return EditedCell(revision=revision, lines=lines, status=self.edited.status, warnings=self.warnings)
 
 
 class _Hosts:
-    """Which names are those of hosts."""
+    """Which names are host names."""
 
     def __init__(self, cell: Cell, given: tuple[str, ...] | None) -> None:
         self._known = {
@@ -65,11 +65,11 @@ class _Hosts:
             *(given or ()),
             host_name().lower(),
         }
-        #: Names that were asked for and are not known.
+        #: Names that were looked up and are unknown.
         self.unknown: dict[str, None] = {}
 
     def knows(self, name: str) -> bool:
-        """Whether a name is that of a host."""
+        """Whether a name is a host name."""
         if name not in self._known and not _resolves(name):
             self.unknown[name] = None
             return False
@@ -85,15 +85,15 @@ def _resolves(name: str) -> bool:
 
 
 def edited(cell: Cell, asked: EditCell, rights: Rights) -> Done | Answer:
-    """Carry out an edit; an answer where there is nothing to keep or to tell of it. Raises BadRequest."""
-    # A pool without a cell does not need the room, which takes a while to import.
+    """Carry out an edit; an answer if there is nothing to store or record. Raises BadRequest."""
+    # A pool without a cell does not need this room, which takes a while to import.
     from roost.gridengine.cell import write_cell
     from roost.gridengine.difference import difference
-    from roost.gridengine.edits import Asker, Order, edit, malformed
+    from roost.gridengine.edits import Asker, QconfOption, edit, malformed
     from roost.gridengine.instances import resolve
     from roost.gridengine.pool.lacking import not_carried_out
 
-    order = Order(option=asked.option, words=asked.words, text=asked.text, file=asked.file, edited=asked.edited)
+    order = QconfOption(option=asked.option, words=asked.words, text=asked.text, file=asked.file, edited=asked.edited)
     if problem := malformed(order):
         raise BadRequest(problem)
     hosts = _Hosts(cell, asked.hosts)

@@ -1,10 +1,10 @@
-"""The accounting and reporting files of a cell in ``$SGE_ROOT/default/common``, made from the queue's database.
+"""The accounting and reporting files of a cell in ``$SGE_ROOT/default/common``, written from the queue's database.
 
-The database has each line once, numbered, since the commit in which its event happened. The file gets the lines in the
-order of the numbers, after that commit; how far it is goes to the database with a later one. When the queue is killed,
-the file may be some lines ahead of what the database knows. At the start those are looked for at the end of the file,
-and of files to which an administrator has renamed it meanwhile; half a line is cut off. Then the queue writes
-those that are missing.
+The database has each line once, numbered, from the commit in which its event happened. The file gets the lines in the
+order of the numbers, after that commit; a later commit records the progress. When the queue is killed, the file may
+therefore have some lines more than the database knows. At startup those are looked for at the end of the file, and of
+files to which an administrator has renamed it meanwhile; an incomplete line is cut off. Then the queue writes the
+missing lines.
 
 An administrator may rename or delete the file at any time: the next lines begin a new one. If it cannot be written, the
 lines wait in the database.
@@ -23,17 +23,18 @@ from roost.runtime.database_guard import StoreError
 
 _log = logging.getLogger("roost.schedd")
 
-#: Lines that are written at once.
+#: Maximum number of lines that are written at once.
 LINES_MAX: Final = 1000
-#: Lines that may be in the file and not yet known to be when the queue is killed; more would be there twice.
+#: Maximum number of lines that may be in the file without being known to be when the queue is killed; any more would be
+#: written twice.
 AHEAD_MAX: Final = 200_000
 #: How much of a file's end is compared with them, bytes.
 _TAIL_BYTES: Final = 4 * 1024 * 1024
-#: Files beside it that are looked at, those that were written last.
+#: Maximum number of files next to it that are examined, those written last.
 _OTHERS_MAX: Final = 3
 
-#: What is said while the file cannot be written.
-_LATE: Final = "ended runs are not in the accounting file yet: %s; `qacct` has them"
+#: The message while the file cannot be written.
+_LATE: Final = "finished runs are not in the accounting file yet: %s; `qacct` shows them"
 
 Numbered = Sequence[tuple[int, str]]
 
@@ -42,28 +43,28 @@ class _Tail(NamedTuple):
     """The end of a file."""
 
     lines: list[str]
-    #: The file is longer.
+    #: Whether the file is longer.
     is_cut: bool
 
 
 class LineFile:
-    """The file. Its methods are for one thread."""
+    """The file. Its methods are for a single thread."""
 
     def __init__(self, path: Path, after: Callable[[int, int], Numbered], late: str = _LATE) -> None:
         self._path = path
         self._late = late
-        #: The records after a number, at most so many.
+        #: Returns the records after a number, up to a maximum.
         self._after = after
         #: The last record that is in the file, or was not wanted there.
         self.filed = 0
-        #: Whether the file is to be written at all.
+        #: Whether the file should be written at all.
         self.is_wanted = True
-        #: Whether there is something that could not be written.
+        #: Whether something could not be written.
         self.is_behind = False
-        self._told = ""
+        self._reported = ""
 
     def begin(self, filed: int) -> None:
-        """Go on after the record that is known to be in the file."""
+        """Continue after the record that is known to be in the file."""
         self.filed = filed
         waiting = self._after(filed, AHEAD_MAX)
         try:
@@ -77,7 +78,7 @@ class LineFile:
         self.write()
 
     def write(self) -> None:
-        """Write what is not in the file yet."""
+        """Write the lines that are not in the file yet."""
         while True:
             try:
                 if not (waiting := self._after(self.filed, LINES_MAX)):
@@ -86,13 +87,13 @@ class LineFile:
                     self._append("".join(f"{line}\n" for _, line in waiting))
             except StoreError as error:
                 self.is_behind = True
-                _log.error("the %s file waits: %s", self._path.name, error)
+                _log.error("the %s file is not up to date: %s", self._path.name, error)
                 return
             except OSError as error:
                 self._failed(error)
                 return
             self.filed = waiting[-1][0]
-            self.is_behind, self._told = False, ""
+            self.is_behind, self._reported = False, ""
 
     def _append(self, text: str) -> None:
         # A queue without a cell does not need it.
@@ -105,14 +106,14 @@ class LineFile:
             data = ((HEADER if size == 0 else "") + text).encode("utf-8", "surrogateescape")
             written = os.write(descriptor, data)
             if written < len(data):
-                # Half of it would be there twice when it is tried again.
+                # Otherwise half of it would be there twice after the retry.
                 os.ftruncate(descriptor, size)
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self._path))
         finally:
             os.close(descriptor)
 
     def _mended(self) -> _Tail:
-        """The end of the file; half a line is cut off."""
+        """The end of the file, after cutting off an incomplete line."""
         try:
             with self._path.open("rb+") as file:
                 size = file.seek(0, os.SEEK_END)
@@ -126,9 +127,9 @@ class LineFile:
         return _tail_of(tail[:whole], is_cut=len(tail) < size)
 
     def _present(self, lines: list[str], tail: _Tail) -> int:
-        """How many of the next lines are in the files already; `tail` is the end of the present one.
+        """How many of the next lines are in the files already; `tail` is the end of the current one.
 
-        A file may have been renamed between two of the lines, so one file goes on where another ends.
+        A file may have been renamed between two of the lines, so one file continues where another ends.
         """
         if not lines:
             return 0
@@ -151,8 +152,8 @@ class LineFile:
     def _failed(self, error: OSError) -> None:
         self.is_behind = True
         text = f"{error.filename or self._path}: {error.strerror}"
-        if text != self._told:
-            self._told = text
+        if text != self._reported:
+            self._reported = text
             _log.error(self._late, text)
 
 
@@ -165,14 +166,14 @@ def _tail(path: Path) -> _Tail:
 
 def _tail_of(data: bytes, *, is_cut: bool) -> _Tail:
     lines = data.decode("utf-8", "surrogateescape").split("\n")[:-1]
-    # The first may be half a line.
+    # The first may be incomplete.
     return _Tail(lines[1:] if is_cut else lines, is_cut=is_cut)
 
 
 def _known(tail: _Tail, lines: list[str]) -> int:
-    """How many of the lines end a file: the largest number of them, from the first on, that are its last ones.
+    """The number of lines that are at the end of a file: the largest n such that the first n lines are its last ones.
 
-    Of more than the tail holds, those that it holds are compared.
+    If there are more than the tail holds, as many as it holds are compared.
     """
     longest = len(lines) if tail.is_cut else min(len(tail.lines), len(lines))
     for count in range(longest, 0, -1) if tail.lines else ():

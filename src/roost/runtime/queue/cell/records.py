@@ -1,4 +1,4 @@
-"""What the audit trail keeps of changes of a pool's cell, and of those that were refused because of their author."""
+"""Audit records of changes of a pool's cell, and of changes that were refused because of their author."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def record_of_states(
     action: InstanceAction, rows: Sequence[ChangedInstance], sender: str, now: float
 ) -> AuditRecord | None:
-    """The record of a command to queue instances; None if there is nothing to keep of it."""
+    """The record of a command on queue instances; None if there is nothing to record."""
     changed = [row.name for row in rows if row.outcome == "changed"]
     denied = [row.name for row in rows if row.outcome == "denied"]
     names = changed or denied
@@ -33,14 +33,14 @@ def record_of_states(
         effect=Effect.DONE if changed else Effect.REFUSED,
         actor=sender,
         request=present_request(),
-        reason=clipped(words if changed else f"{words}: only operators, managers and owners of the queue may"),
+        reason=clipped(words if changed else f"{words}: requires an operator, a manager or an owner of the queue"),
         count=len(names),
         samples=some(names),
     )
 
 
 def record_of_reservation(words: str, number: int, sender: str, now: float, *, done: bool = True) -> AuditRecord:
-    """The record of what happened to an advance reservation."""
+    """The record of an event of an advance reservation."""
     return AuditRecord(
         id=f"cell-reservation/{number}/{digest(sender, words)}/{round(now * 1000)}",
         kind=AuditKind.COMMAND,
@@ -56,7 +56,7 @@ def record_of_reservation(words: str, number: int, sender: str, now: float, *, d
 
 
 def told(change: Change) -> CellChange:
-    """A change as the wire has it."""
+    """A change in wire form."""
     attributes = tuple(ChangedAttribute(name=name, before=old, after=new) for name, old, new in change.details)
     return CellChange(verb=str(change.verb), kind=change.kind, name=change.name, attributes=attributes)
 
@@ -78,7 +78,7 @@ def record_of_changes(found: tuple[Change, ...], revision: int, sender: str, now
 
 
 def record_of_denied(asked: EditCell, sender: str, now: float) -> AuditRecord:
-    """The record of an edit that the asker may not make."""
+    """The record of an edit that the requester is not permitted to make."""
     words = " ".join(("qconf", f"-{asked.option}", *asked.words))
     return AuditRecord(
         id=f"cell-edit/{digest(sender, words)}/{round(now * 1000)}",
@@ -88,7 +88,7 @@ def record_of_denied(asked: EditCell, sender: str, now: float) -> AuditRecord:
         effect=Effect.REFUSED,
         actor=sender,
         request=present_request(),
-        reason=clipped(f"{words}: only managers of the cell may, and operators some of it"),
+        reason=clipped(f"{words}: requires a manager of the cell; operators may do some of it"),
         count=1,
         samples=some([f"-{asked.option}"]),
     )

@@ -1,6 +1,6 @@
 """The reporting file's lines in the queue's database, numbered, until they are known to be in the file.
 
-The last line that is in the file stays, so that numbers go on after it.
+The last line that is in the file is kept, so that numbers continue after it.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from roost.model.cell_reporting import JobReport, Report
 from roost.runtime.identity import groups_of
 
 _METADATA: Final = MetaData()
-#: `Store.state` under which the number of the last line in the file is kept.
+#: `Store.state` key of the number of the last line in the file.
 REPORTED: Final = "reporting-filed"
-#: Users whose group and department are remembered.
+#: Maximum number of users whose group and department are cached.
 _PEOPLE_MAX: Final = 10_000
 
 LINES: Final = Table(
@@ -34,7 +34,7 @@ def create_reporting_tables(connection: Connection) -> None:
 
 
 class ReportWriter:
-    """Adds lines. It is for the thread of the store."""
+    """Appends lines. Used in the thread of the store."""
 
     def __init__(self) -> None:
         self._next: int | None = None
@@ -43,12 +43,13 @@ class ReportWriter:
         self._people: dict[str, tuple[str, str]] = {}
 
     def use(self, department: Callable[[str, tuple[str, ...]], str]) -> None:
-        """The cell says anew what departments users are of."""
+        """Use the cell's new departments of users."""
         self._department, self._people = department, {}
 
     def write(self, connection: Connection, reports: Sequence[Report]) -> tuple[int, str] | None:
-        """Add lines: the number of the first and the line; the transaction is the caller's, who calls `forget` if it
-        fails."""
+        """Append lines; return the number of the first and the line. The caller owns the transaction, and calls
+        `forget` if it fails.
+        """
         if not reports:
             return None
         # A queue without a cell does not need it.
@@ -64,7 +65,7 @@ class ReportWriter:
         return first, lines[0]
 
     def forget(self) -> None:
-        """What was added last is not on disk."""
+        """Note that the last append was not committed."""
         self._next = None
 
     def _whole(self, report: Report) -> Report:
@@ -82,7 +83,7 @@ class ReportWriter:
 
 
 def drop_reported(connection: Connection, filed: int) -> None:
-    """Lines up to this one are in the file."""
+    """Delete lines up to this one, which are in the file."""
     connection.execute(delete(LINES).where(LINES.c.id < filed))
 
 

@@ -1,4 +1,4 @@
-"""What the reporting file of a cell is told that the queue's steps do not lead to, and whether there is one."""
+"""Lines of a cell's reporting file that do not result from steps of the queue, and whether there is such a file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from roost.schedd.queue import Queue
 
 
 class ReportsDaemon(Protocol):
-    """What reports need of the queue's daemon."""
+    """The interface of the queue's daemon for reports."""
 
     store: Store
     queue: Queue
@@ -25,18 +25,20 @@ class ReportsDaemon(Protocol):
 def go_by(daemon: ReportsDaemon, files: Mapping[str, str]) -> None:
     """Write the files that the cell wants."""
     from roost.gridengine.pool.accounting import accounts_of
+    from roost.gridengine.pool.reporting import bookings_of
 
     wanted = accounts_of(files)
     daemon.copies.keep_accounting(wanted=wanted.accounting)
     daemon.store.reports.use(wanted.department)
-    joblog = wanted.joblog
-    daemon.queue.claim_table.reporting = Reporting(host=host_name(), joblog=joblog) if wanted.reporting else None
+    daemon.queue.claim_table.reporting = (
+        Reporting(host=host_name(), joblog=wanted.joblog, bookings=bookings_of(files)) if wanted.reporting else None
+    )
 
 
 def of_reservation(
     one: AdvanceReservation, commit: ReservationCommit, before: AdvanceReservation | None
 ) -> Iterator[Report]:
-    """The lines of a step of an advance reservation, which was `before` until then."""
+    """The lines of a change of an advance reservation, whose earlier state was `before`."""
     at, made = int(commit.at), int(one.submitted)
 
     def log(state: str, event: str, words: str) -> Report:
@@ -57,7 +59,12 @@ def of_reservation(
         yield PlainReport(at, "ar_acct", (at, made, one.number, queue, host, slots))
 
 
+def of_loads(loads: Mapping[str, str], now: float) -> tuple[Report, ...]:
+    """The lines of hosts' load reports, by name; the state is always X, as in Grid Engine."""
+    return tuple(PlainReport(int(now), "host", (host, int(now), "X", text)) for host, text in loads.items())
+
+
 def of_states(states: Mapping[str, str], now: float) -> tuple[Report, ...]:
-    """The lines of queue instances that were given other states; by name, the letters."""
+    """The lines of queue instances with changed states; by name, the letters."""
     found = [(*name.partition("@")[::2], letters) for name, letters in states.items()]
     return tuple(PlainReport(int(now), "queue", (queue, host, int(now), letters)) for queue, host, letters in found)

@@ -1,9 +1,9 @@
-"""The advance reservations of a pool's cell, as its queue keeps them: made, begun, ended, deleted.
+"""The advance reservations of a pool's cell in its queue: created, started, ended, deleted.
 
-The central manager finds the resources; the queue gives the number, and nothing is granted before it is on disk. When a
-reservation ends, or is deleted, first its jobs are removed and then the reservation: a queue that is killed in between
-does both again when it starts. One that is deleted while jobs of it run stays, with the letter d, until these have
-left. Each of these steps is kept with the reservation as it was, for reports.
+The central manager finds the resources; the queue assigns the number, and nothing is granted before it is committed.
+When a reservation ends, or is deleted, first its jobs are removed and then the reservation: a queue that is killed in
+between does both again when it starts. A reservation that is deleted while jobs of it run stays, with the letter d,
+until these have left. Each of these steps is stored with the reservation as it was, for reports.
 
 What it does not do
     It does not look at queue instances: which letter an error makes of a reservation the central manager says.
@@ -52,16 +52,16 @@ if TYPE_CHECKING:
 _log = logging.getLogger("roost.cell")
 
 _T = TypeVar("_T")
-#: Longest time between two looks, s, and between two at reservations whose jobs have still to leave.
+#: Maximum interval of checks, s, and the interval while jobs of reservations have still to leave.
 LOOK_S: Final = 10.0
 LEAVING_S: Final = 0.2
-#: Jobs of one step.
+#: Maximum number of jobs in one step.
 _STEP: Final = 200
 _KEY: Final = fold(RESERVATION)
 
 
 class ReservationsDaemon(Protocol):
-    """What reservations need of the queue's daemon."""
+    """The interface of the queue's daemon for reservations."""
 
     clock: Clock
     store: Store
@@ -71,16 +71,16 @@ class ReservationsDaemon(Protocol):
     watch: DatabaseWatch
 
     def feed(self, event: Event) -> None:
-        """Have the core take an event."""
+        """Pass an event to the core."""
 
     async def kept(self) -> None:
-        """Wait until what has happened so far is on disk."""
+        """Wait until everything so far is committed."""
 
     async def on_store(self, work: Callable[..., _T], *arguments: Any) -> _T:
-        """Do something with the database in its thread. Raises StoreError."""
+        """Use the database in its thread. Raises StoreError."""
 
     def tell(self, noted: tuple[Noted, ...]) -> None:
-        """Have decisions told to the central manager."""
+        """Send decisions to the central manager."""
 
 
 class Reservations:
@@ -95,14 +95,14 @@ class Reservations:
         self._woken = asyncio.Event()
 
     def begin(self, kept: KeptCell) -> None:
-        """Go on with the reservations that were kept."""
+        """Start with the stored reservations."""
         rows = read(list[AdvanceReservation], list(kept.reservations.values()), "reservations", strict=False)
         self.all = {row.number: row for row in rows}
         self._last = kept.last_reservation
 
     @property
     def names(self) -> Mapping[str, str]:
-        """What tells them from others."""
+        """An identifier of the current set of reservations."""
         return digest_names(self.all.values())
 
     # -- requests ----------------------------------------------------------------------------------------------------
@@ -112,11 +112,11 @@ class Reservations:
         return [one for _, one in sorted(self.all.items())]
 
     async def log(self, asked: ReservationLog) -> Answer:
-        """What happened to them."""
+        """Their events."""
         return Answer(data=await self._daemon.on_store(self._daemon.store.reservation_log, asked.number, asked.limit))
 
     async def keep(self, asked: KeepReservation, most: int) -> Answer:
-        """Give a reservation a number, and keep it; `most` at a time, 0 for any number."""
+        """Assign a number to a reservation and store it; at most `most` at a time, 0 for no limit."""
         async with self._lock:
             if most and len(self.all) >= most:
                 text = f"rejected: only {most} advance reservations are allowed per cluster"
@@ -155,7 +155,7 @@ class Reservations:
         words = f"delete advance reservation {number}"
         if not manages and one.owner != user:
             now = self._daemon.clock.now()
-            record = record_of_reservation(f"{words}: only its owner and managers may", number, user, now, done=False)
+            record = record_of_reservation(f"{words}: requires its owner or a manager", number, user, now, done=False)
             await self._note(record)
             return DeletedReservation(number=number, outcome="denied")
         if force or not any(run for _, run in self._jobs(number)):
@@ -173,17 +173,17 @@ class Reservations:
         commit = StatesCommit(states={}, record=audit_data(record))
         self._daemon.tell(await self._daemon.on_store(self._daemon.store.keep_instances, commit))
 
-    # -- what happens by itself ---------------------------------------------------------------------------------------
+    # -- timed events -------------------------------------------------------------------------------------------------
 
     async def run(self) -> None:
-        """Begin and end reservations at their times, for ever."""
+        """Start and end reservations at their times, forever."""
         while True:
             if not self._daemon.watch.damage:
                 try:
                     async with self._lock:
                         await self._look()
                 except StoreError as error:
-                    _log.warning("advance reservations neither begin nor end: %s; tried again in %g s", error, LOOK_S)
+                    _log.warning("advance reservations cannot begin or end: %s; trying again in %g s", error, LOOK_S)
                     await asyncio.sleep(LOOK_S)
             try:
                 async with asyncio.timeout(self._pause_s()):
@@ -193,7 +193,7 @@ class Reservations:
             self._woken.clear()
 
     def _pause_s(self) -> float:
-        """How long nothing happens by itself, s."""
+        """Time until the next timed event, s."""
         if any(one.deleted for one in self.all.values()):
             return LEAVING_S
         now = self._daemon.clock.now()
@@ -207,7 +207,7 @@ class Reservations:
             if one.end <= now:
                 await self._end(one, "ended", "x", ACTOR, f"advance reservation {number} has ended")
             elif one.deleted and not any(run for _, run in self._jobs(number)):
-                await self._end(one, "deleted", "d", ACTOR, f"the jobs of advance reservation {number} have left")
+                await self._end(one, "deleted", "d", ACTOR, f"the jobs of advance reservation {number} have finished")
             elif one.start <= now and not one.begun:
                 await self._keep(
                     replaced(one, begun=True), "started", "r", ACTOR, f"advance reservation {number} begins"
@@ -216,7 +216,7 @@ class Reservations:
     # -- steps --------------------------------------------------------------------------------------------------------
 
     def _jobs(self, number: int) -> Iterator[tuple[JobId, str]]:
-        """The jobs of a reservation, each with its run; "" for one that waits."""
+        """The jobs of a reservation, each with its run; "" for an idle one."""
         for cluster in self._daemon.queue.book.clusters.values():
             if _may_use(cluster):
                 for proc in cluster.procs():
@@ -228,7 +228,7 @@ class Reservations:
         jobs = [job for job, _ in self._jobs(number)]
         for first in range(0, len(jobs), _STEP):
             some = tuple(jobs[first : first + _STEP])
-            reason = f"advance reservation {number} is over"
+            reason = f"advance reservation {number} has been removed"
             self._daemon.feed(
                 Acted(
                     action=Action.REMOVE, jobs=some, user=ACTOR, superuser=True, reply_to="", reason=reason,

@@ -1,8 +1,8 @@
-"""The Grid Engine cell of a pool in the queue's database: the text of each object, and every change that was made.
+"""The Grid Engine cell of a pool in the queue's database: the text of each object, and every change.
 
-A change is one transaction: the texts, the row that says who made it, when and what it was, and the record for the
-pool's audit trail. Its number is the cell's revision. States of queue instances and users' accounts are
-kept beside the texts, for they change without another revision.
+A change is one transaction: the texts, the row with its author, time and contents, and the record for the pool's audit
+trail. Its number is the cell's revision. States of queue instances and users' accounts are stored next to the texts,
+because they change without a new revision.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ CHANGES: Final = Table(
     #: Epoch s.
     Column("at", Float(53), nullable=False),
     Column("actor", Text, nullable=False),
-    #: The changes of objects, as the wire has them.
+    #: The changes of objects, in wire form.
     Column("changes", Text, nullable=False),
 )
-#: States that queue instances were given. An instance without a row was never given one.
+#: Current states of queue instances. An instance without a row was never given one.
 INSTANCES: Final = Table(
     "cell_instances",
     _METADATA,
@@ -42,28 +42,28 @@ INSTANCES: Final = Table(
     Column("actor", Text, nullable=False),
 )
 
-#: What users have used.
+#: Users' usage.
 USAGE: Final = Table(
     "cell_usage",
     _METADATA,
     *(Column(name, Text, primary_key=True) for name in Owner._fields),
-    #: When the recent sums were these, epoch s.
+    #: Time for which the recent sums are given, epoch s.
     Column("at", Float(53), nullable=False),
-    #: Sums by name, JSON: those that decay, and those that don't.
+    #: Sums by name, JSON: those that decay, and those that do not.
     Column("recent", Text, nullable=False),
     Column("total", Text, nullable=False),
 )
 
 
-#: Advance reservations that have not gone.
+#: Advance reservations that still exist.
 RESERVATIONS: Final = Table(
     "cell_reservations",
     _METADATA,
     Column("number", Integer, primary_key=True, autoincrement=False),
-    #: As the wire has it.
+    #: In wire form.
     Column("data", Text, nullable=False),
 )
-#: What happened to advance reservations, kept for reports.
+#: Events of advance reservations, kept for reports.
 RESERVATION_LOG: Final = Table(
     "cell_reservation_log",
     _METADATA,
@@ -74,7 +74,7 @@ RESERVATION_LOG: Final = Table(
     Column("event", Text, nullable=False),
     Column("state", Text, nullable=False),
     Column("actor", Text, nullable=False),
-    #: The reservation, as the wire has it.
+    #: The reservation, in wire form.
     Column("data", Text, nullable=False),
 )
 
@@ -85,7 +85,7 @@ def create_cell_tables(connection: Connection) -> None:
 
 
 class GivenState(NamedTuple):
-    """A state that a queue instance was given last."""
+    """The last given state of a queue instance."""
 
     #: d and s
     letters: str
@@ -96,33 +96,33 @@ class GivenState(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeptCell:
-    """A cell as it was kept."""
+    """A stored cell."""
 
     #: 0 if there is no cell
     revision: int = 0
     files: Mapping[str, str] = field(default_factory=dict)
     #: by queue instance
     states: Mapping[str, GivenState] = field(default_factory=dict)
-    #: by number, as the wire has them
+    #: by number, in wire form
     reservations: Mapping[int, Any] = field(default_factory=dict)
-    #: the number that was given last; 0 for none
+    #: the last assigned number; 0 for none
     last_reservation: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReservationCommit:
-    """What happened to an advance reservation, which is to be kept."""
+    """An event of an advance reservation to store."""
 
     number: int
     at: float
     event: str
     state: str
     actor: str
-    #: as the wire has it
+    #: in wire form
     data: Any
-    #: it is gone from then on
+    #: whether it no longer exists after it
     gone: bool
-    #: the record for the audit trail, as the wire has it
+    #: the record for the audit trail, in wire form
     record: dict[str, Any]
     #: for the reporting file
     reports: tuple[Report, ...] = ()
@@ -130,36 +130,36 @@ class ReservationCommit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CellCommit:
-    """A change of a cell that is to be kept."""
+    """A change of a cell to store."""
 
     revision: int
     at: float
     actor: str
-    #: as the wire has them
+    #: in wire form
     changes: Any
     put: Mapping[str, str]
     drop: Iterable[str]
-    #: the record for the audit trail, as the wire has it
+    #: the record for the audit trail, in wire form
     record: dict[str, Any]
-    #: queue instances that are gone, with the states that they were given
+    #: queue instances that no longer exist, with their states
     gone: Iterable[str] = ()
-    #: the least number of the next cluster
+    #: the minimum number of the next cluster
     next_cluster: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatesCommit:
-    """States of queue instances that are to be kept."""
+    """States of queue instances to store."""
 
     states: Mapping[str, GivenState]
-    #: the record for the audit trail, as the wire has it
+    #: the record for the audit trail, in wire form
     record: dict[str, Any]
     #: for the reporting file
     reports: tuple[Report, ...] = ()
 
 
 def read_kept(connection: Connection) -> KeptCell:
-    """The cell that was kept last."""
+    """The last stored cell."""
     revision = connection.execute(select(func.max(CHANGES.c.revision))).scalar_one_or_none() or 0
     rows = connection.execute(select(FILES.c.name, FILES.c.text).order_by(FILES.c.name))
     given = connection.execute(select(INSTANCES).order_by(INSTANCES.c.name))
@@ -182,7 +182,7 @@ _LAST: Final = (
 
 
 def write_reservation(connection: Connection, commit: ReservationCommit) -> None:
-    """Keep what happened to a reservation; the transaction is the caller's."""
+    """Store an event of a reservation; the caller owns the transaction."""
     data = msgspec.json.encode(commit.data).decode()
     connection.execute(delete(RESERVATIONS).where(RESERVATIONS.c.number == commit.number))
     if not commit.gone:
@@ -201,7 +201,7 @@ def write_reservation(connection: Connection, commit: ReservationCommit) -> None
 
 
 def read_reservation_log(connection: Connection, number: int | None, limit: int) -> list[dict[str, Any]]:
-    """What happened to one reservation, or to all, the first first; of more than `limit` the last."""
+    """Events of one reservation, or of all, oldest first; only the last `limit`."""
     query = select(RESERVATION_LOG).order_by(RESERVATION_LOG.c.serial.desc()).limit(limit)
     if number is not None:
         query = query.where(RESERVATION_LOG.c.number == number)
@@ -239,14 +239,14 @@ def usage_row(owner: Owner, used: Used) -> dict[str, Any]:
 
 
 def write_states(connection: Connection, states: Mapping[str, GivenState]) -> None:
-    """Keep states that queue instances were given; the transaction is the caller's."""
+    """Store states of queue instances; the caller owns the transaction."""
     for name, given in states.items():
         connection.execute(delete(INSTANCES).where(INSTANCES.c.name == name))
         connection.execute(insert(INSTANCES), [{"name": name, **given._asdict()}])
 
 
 def write_commit(connection: Connection, commit: CellCommit) -> None:
-    """Keep a change; the transaction is the caller's."""
+    """Store a change; the caller owns the transaction."""
     gone = sorted({*commit.drop, *commit.put})
     for name in gone:
         connection.execute(delete(FILES).where(FILES.c.name == name))
@@ -264,6 +264,6 @@ def write_commit(connection: Connection, commit: CellCommit) -> None:
 
 
 def read_changes(connection: Connection, limit: int) -> list[tuple[int, float, str, Any]]:
-    """The last changes, the last first: revision, time, actor, changes."""
+    """The latest changes, newest first: revision, time, actor, changes."""
     rows = connection.execute(select(CHANGES).order_by(CHANGES.c.revision.desc()).limit(limit))
     return [(row.revision, row.at, row.actor, msgspec.json.decode(row[3])) for row in rows]

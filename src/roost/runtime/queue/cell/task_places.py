@@ -1,7 +1,7 @@
-"""Where tasks of a parallel job are started: what the machine of its master is told of a host of the cell.
+"""Where tasks of a parallel job are started: answers to the machine of its master about a host of the cell.
 
-The queue knows the claims of the job and the cell. Machines know what each of their claims is for, so that nothing of
-that has to be kept here: a queue that has started again answers as before.
+The queue knows the claims of the job and the cell. Machines know the purpose of each of their claims, so nothing needs
+to be stored here: a restarted queue gives the same answers.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def place_of(cell: Cell, task: ClassAd, claims: list[HeldClaim], master: HeldCla
 
 
 def _same(one: str, other: str) -> bool:
-    """Whether two names are of one host: the same, or a short one and a full one that begins with it."""
+    """Whether two names refer to one host: equal, or a short one and a full one that begins with it."""
     one, other = one.casefold(), other.casefold()
     if "." in one and "." in other:
         return one == other

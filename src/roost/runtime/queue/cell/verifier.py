@@ -1,8 +1,8 @@
 """The verifier of a queue: a program of `jsv_url`, started with the first submission and kept.
 
-It looks at one submission at a time. It is started anew if the URL or the file has changed, if it has ended, and once
-if it does not answer in time or does not follow the protocol; if it fails again, the submission is refused. Its
-processes are ended with it, and those that a queue which was killed left behind are ended by the next one.
+It processes one submission at a time. It is restarted if the URL or the file has changed, if it has exited, and once if
+it does not answer in time or violates the protocol; if it fails again, the submission is refused. Its child processes
+are ended with it, and those left by a killed queue are ended by the next one.
 
 It runs as the queue's account. A queue that runs as root runs it as `nobody`, or as the user that the URL names
 (``user@path``) if SCHEDD_JSV_USERS has that account.
@@ -24,16 +24,17 @@ from roost.gridengine.jsv.protocol import LINE_BYTES_MAX, Broken, Conversation, 
 from roost.gridengine.jsv.url import BadUrl, Settings, read_url
 from roost.runtime.processes.accounts import Account, NoSuchAccount, account_named, own_account
 from roost.runtime.processes.hook_programs import refusal
+from roost.runtime.processes.shepherd.processes import start_of
 
 _log = logging.getLogger("roost.schedd.jsv")
 
-#: Submissions that wait for the verifier.
+#: Maximum number of submissions that wait for the verifier.
 WAITING_MAX: Final = 200
-#: What is kept of a line that a verifier writes to standard error, bytes.
+#: How much of a line that a verifier writes to standard error is kept, bytes.
 _ERROR_BYTES_MAX: Final = 1000
-#: Lines of standard error that are logged, of one process.
+#: Maximum number of logged lines of standard error per process.
 _ERROR_LINES_MAX: Final = 1000
-#: How long a verifier has to end after QUIT, s.
+#: How long a verifier may take to exit after QUIT, s.
 _QUIT_S: Final = 1.0
 _NOBODY: Final = "nobody"
 _LEVELS: Final = {"INFO": logging.INFO, "WARNING": logging.WARNING, "ERROR": logging.ERROR}
@@ -47,13 +48,13 @@ class Verifier:
     """The program."""
 
     def __init__(self, run: Path) -> None:
-        """`run`: where the queue keeps what is about its processes."""
+        """`run`: the directory for data about its processes."""
         self._record = run / "jsv.process"
         self._lock = asyncio.Lock()
         self._waiting = 0
         self._process: asyncio.subprocess.Process | None = None
         self._errors: asyncio.Task[None] | None = None
-        #: What it was started by: URL, and the file's time and number.
+        #: The source of the running process: URL, and the file's time and inode number.
         self._mark: tuple[Any, ...] = ()
 
     async def verdict(
@@ -63,7 +64,7 @@ class Verifier:
         parameters: Sequence[tuple[str, str]],
         environment: Mapping[str, str],
     ) -> Verdict:
-        """What it says of a job; `users`: accounts that it may run as. Raises VerifierFailed."""
+        """Its verdict on a job; `users`: accounts as which it may run. Raises VerifierFailed."""
         if self._waiting >= WAITING_MAX:
             raise VerifierFailed(f"{WAITING_MAX} submissions already wait for the JSV; try again later")
         self._waiting += 1
@@ -107,7 +108,7 @@ class Verifier:
                 await self.end()
                 raise
             await self.end()
-            _log.warning("%s%s", problem, "" if is_last else "; it is started again")
+            _log.warning("%s%s", problem, "" if is_last else "; restarting it")
         raise VerifierFailed(problem)
 
     async def _talk(self, conversation: Conversation) -> None:
@@ -131,7 +132,7 @@ class Verifier:
     # -- the process -----------------------------------------------------------------------------------------------
 
     async def _ready(self, settings: Settings, users: Sequence[str]) -> None:
-        """Have it run. Raises VerifierFailed and OSError."""
+        """Make sure that it runs. Raises VerifierFailed and OSError."""
         assert settings.url is not None
         try:
             url = read_url(settings.url)
@@ -168,13 +169,13 @@ class Verifier:
             **options,
         )
         with contextlib.suppress(OSError):
-            self._record.write_text(f"{process.pid} {_start_time(process.pid)}\n")
+            self._record.write_text(f"{process.pid} {start_of(process.pid)}\n")
         assert process.stderr is not None
         self._errors = asyncio.create_task(_log_errors(process.stderr))
         _log.info("JSV %s has been started%s", path, f" as {account.name}" if account else "")
 
     async def close(self) -> None:
-        """End it when it is asked nothing any more."""
+        """End it once it has no pending request."""
         if self._process is not None:
             async with self._lock:
                 await self.end()
@@ -190,27 +191,32 @@ class Verifier:
             process.stdin.close()
         await _ended(process)
         with contextlib.suppress(OSError):
-            # Whatever it has started goes with it.
+            # Whatever it has started ends with it.
             os.killpg(process.pid, signal.SIGKILL)
         await _ended(process)
+        if process.stdin is not None:
+            # Python 3.11 logs what could not be written unless the exception is retrieved.
+            with contextlib.suppress(OSError, TimeoutError):
+                async with asyncio.timeout(_QUIT_S):
+                    await process.stdin.wait_closed()
         if self._errors is not None:
             self._errors.cancel()
         self._record.unlink(missing_ok=True)
 
     def _end_leftover(self) -> None:
-        """End the program of a queue that was killed."""
+        """End the program of a killed queue."""
         try:
             pid, started = self._record.read_text().split()
         except (OSError, ValueError):
             return
-        if pid.isdecimal() and started == _start_time(int(pid)) != "":
+        if pid.isdecimal() and started.isdecimal() and start_of(int(pid)) == int(started) > 0:
             with contextlib.suppress(OSError):
                 os.killpg(int(pid), signal.SIGKILL)
         self._record.unlink(missing_ok=True)
 
 
 async def _ended(process: asyncio.subprocess.Process) -> None:
-    """Wait a moment for the end of a process; what it still says is read, for its end is seen only then."""
+    """Wait a moment for the end of a process; its remaining output is read, because its end is noticed only then."""
     assert process.stdout is not None
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(_QUIT_S):
@@ -220,23 +226,15 @@ async def _ended(process: asyncio.subprocess.Process) -> None:
 
 
 def _account(user: str, users: Sequence[str]) -> Account | None:
-    """The account that a verifier runs as; None for that of the queue. Raises NoSuchAccount, VerifierFailed."""
+    """The account as which a verifier runs; None for that of the queue. Raises NoSuchAccount, VerifierFailed."""
     own = own_account()
     if not own.is_root:
         if user not in ("", own.name):
             raise VerifierFailed(f"the JSV cannot run as {user}: the queue runs as {own.name}, and not as root")
         return None
     if user and user not in users:
-        raise VerifierFailed(f"the JSV cannot run as {user}: SCHEDD_JSV_USERS does not name that account")
+        raise VerifierFailed(f"the JSV cannot run as {user}: that account is not in SCHEDD_JSV_USERS")
     return account_named(user or _NOBODY)
-
-
-def _start_time(pid: int) -> str:
-    """When a process was started, in ticks since the machine was; "" for one that has ended."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
-    except (OSError, IndexError):
-        return ""
 
 
 async def _log_errors(stream: asyncio.StreamReader) -> None:

@@ -1,4 +1,4 @@
-"""Submissions of a pool with a cell before they are taken: its verifier sees them, and may correct or refuse them."""
+"""Submissions in a pool with a cell before they are accepted: the verifier may correct or refuse them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from roost.gridengine.commands.errors import Failure
-from roost.gridengine.jsv.parameters import Misused, Submission, Submitter, corrected, environment, parameters_of
+from roost.gridengine.jsv.parameters import JsvSubmitter, Misused, Submission, corrected, environment, parameters_of
 from roost.gridengine.jsv.protocol import Result, Verdict
 from roost.gridengine.jsv.url import Settings
 from roost.runtime.identity import host_name
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("roost.schedd.jsv")
 
-#: Code of a refusal, of one that may be no refusal later, and of a verifier that gives no verdict.
+#: Codes: a refusal, a temporary refusal, and a verifier without a verdict.
 REJECTED = "jsv-rejected"
 REJECTED_FOR_NOW = "jsv-rejected-for-now"
 FAILED = "jsv-failed"
@@ -34,7 +34,7 @@ FAILED = "jsv-failed"
 async def verified(
     verifier: Verifier, settings: Settings, users: Sequence[str], clusters: Sequence[ClusterPlan], sender: str
 ) -> list[ClusterPlan] | Answer:
-    """The clusters as the verifier leaves them, or why none of them is taken."""
+    """The clusters as changed by the verifier, or why they are refused."""
     by = await asyncio.to_thread(_submitter, sender)
     found = []
     for plan in clusters:
@@ -47,12 +47,12 @@ async def verified(
                 return _rejected(verdict)
             submission, warnings = await asyncio.to_thread(corrected, submission, verdict, by)
         except VerifierFailed as failed:
-            _log.error("a submission of %s is refused: %s", sender, failed)
+            _log.error("a submission by %s was refused: %s", sender, failed)
             remedy = "Ask the administrator of the cell, or try again later."
             return Answer(ok=False, code=FAILED, text=str(failed), remedy=remedy)
         except (Misused, Failure) as problem:
             text = str(problem).removeprefix("Unable to run job: ").removesuffix("\nExiting.").removeprefix("qsub: ")
-            _log.error("a correction of a submission of %s is not possible: %s", sender, text)
+            _log.error("the JSV's change to a submission by %s is not possible: %s", sender, text)
             return Answer(ok=False, code=FAILED, text=text)
         for text in warnings:
             _log.warning("%s", text)
@@ -66,7 +66,7 @@ def _rejected(verdict: Verdict) -> Answer:
     return Answer(ok=False, code=REJECTED if is_final else REJECTED_FOR_NOW, text=text)
 
 
-def _submitter(sender: str) -> Submitter:
+def _submitter(sender: str) -> JsvSubmitter:
     user = sender.partition("@")[0]
     group, home = "", "/"
     try:
@@ -76,7 +76,7 @@ def _submitter(sender: str) -> Submitter:
     except (NoSuchAccount, KeyError):
         # A user of another machine.
         pass
-    return Submitter(
+    return JsvSubmitter(
         user=user,
         group=group,
         home=home,

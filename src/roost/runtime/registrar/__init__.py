@@ -1,0 +1,1 @@
+"""The members of a pool of several machines: invitations, keys, revocations, and the daemon that signs keys."""
