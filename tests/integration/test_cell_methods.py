@@ -86,6 +86,11 @@ def lines(path: Path) -> list[str]:
     return path.read_text().split()
 
 
+def stopped(pid: int) -> bool:
+    """Whether the process has stopped; one that waits for a disk stops only after that."""
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
+
+
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     place = tmp_path_factory.mktemp("methods")
@@ -139,7 +144,7 @@ def test_commands_as_methods_by_every_path(site: Site) -> None:
     assert words[0] == "suspend" and words[2:6] == [str(job), "all.q", node(site.pool), "sim"]
     assert words[-2:] == [home, str(job)], words
     pid = int(words[1])
-    eventually(lambda: Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T", "it is stopped")
+    eventually(lambda: stopped(pid), "its process is stopped")
     site.grid("qmod", "-usj", str(job))
     eventually(lambda: len(site.methods()) == 2, "resumed by the method")
     assert site.methods()[1].split()[:4] == ["resume", str(pid), words[-3], "undefined"]
@@ -189,8 +194,7 @@ def test_a_method_survives_the_kill_of_the_daemons(site: Site) -> None:
     site.pool.kill("node")
     site.pool.kill("schedd")
     eventually(lambda: site.state(job) == "s", "it is still suspended")
-    stat = Path(f"/proc/{pid}/stat")
-    assert stat.read_text().rpartition(")")[2].split()[0] == "T"
+    eventually(lambda: stopped(pid), "its process is stopped")
     # An order to a machine whose daemon is not back yet is lost.
     eventually(lambda: site.grid("qmod", "-usj", str(job), status=None) and "SIGCONT" in lines(out), "it goes on")
     # Of the method itself the daemon may not have seen the end: then it was run again, but not after that.
