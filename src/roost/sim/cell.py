@@ -8,6 +8,7 @@ of the cell, and the scheduling run.
 from __future__ import annotations
 
 import datetime
+import math
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
@@ -32,7 +33,7 @@ from roost.gridengine.pool.admission import (
 from roost.gridengine.pool.context import context_of
 from roost.gridengine.pool.cycle import cell_cycle
 from roost.gridengine.pool.instance_states import InstanceChanges, changed
-from roost.gridengine.pool.requests import SIGNIFICANT, Reader
+from roost.gridengine.pool.requests import SIGNIFICANT, Reader, next_instant
 from roost.gridengine.pool.suspensions import Suspensions
 from roost.gridengine.pool.usage import rules_of
 from roost.model.cell_requests import RESERVATION, TASK, InstanceAction
@@ -99,6 +100,8 @@ class SimulatedCell:
         #: Instance to the letters that it was given.
         self.states: dict[str, str] = {}
         self._active = ActiveCell.of(1, plan.cell)
+        #: When time alone may let a job start that the last run did not start, epoch s.
+        self._next_instant = math.inf
         self.begin()
 
     def begin(self) -> None:
@@ -139,11 +142,14 @@ class SimulatedCell:
         calendars = tuple(calendar.state_at(local) for calendar in self.cell.calendars.values())
         return self.revision, *self.states.items(), *self._claims().errors.items(), *calendars
 
-    def is_steady(self, unchanged_s: float) -> bool:
+    def is_steady(self, now: float, unchanged_s: float) -> bool:
         """Whether a run whose input has been the same for that long would order as little as the earlier one.
 
-        Load adjustments decay, reservations come closer, and suspend thresholds act at intervals.
+        Load adjustments decay, reservations come closer, jobs may start from some instant on, and suspend thresholds
+        act at intervals.
         """
+        if now >= self._next_instant:
+            return False
         scheduler = self.cell.scheduler
         decays = bool(scheduler.job_load_adjustments)
         if scheduler.max_reservation or self._active.suspends_by_itself or self.suspensions.any:
@@ -156,6 +162,10 @@ class SimulatedCell:
 
     def cycle(self, snapshot: Snapshot, significant: tuple[str, ...]) -> Plan:
         """Make a scheduling run."""
+        self._next_instant = min(
+            (next_instant(request.ad, snapshot.now) for demand in snapshot.demands for request in demand.requests),
+            default=math.inf,
+        )
         return at_once(cell_cycle(self.active, snapshot, self.groups_of, significant, self.suspensions))
 
     def context(self, job_ad: ClassAd) -> QueueContext | None:

@@ -396,7 +396,7 @@ class Negotiation:
         A run with the same input as the last one, which had nothing to order, is left out, unless time matters.
         """
         seen = self._changes, self.queue.fed, len(self.promised), cell.seen(now)
-        if self._may_skip and seen == self._idle[0] and cell.is_steady(now - self._idle[1]):
+        if self._may_skip and seen == self._idle[0] and cell.is_steady(now, now - self._idle[1]):
             return
         plan = self.last = cell.cycle(self._snapshot(by_name, now), self._of_policy)
         self._carry_out(plan, by_name, now)
