@@ -10,8 +10,8 @@ from typing import Any, Final
 
 from bench.measure import Row
 from roost.model.cell_accounting import AccountingRecord
-from roost.runtime.queue.cell.accounting_store import AccountingWriter, SummaryKey, Wanted, lines, sums
-from roost.runtime.queue.store import Store
+from roost.runtime.queue.database.accounting_store import AccountingWriter, SummaryKey, Wanted, lines, sums
+from roost.runtime.queue.database.store import Store
 
 #: What is wanted, s of processor time: 1,000,000 records of 50 users on 100 hosts with 3 queues.
 WANTED_S: Final = 1.0

@@ -20,7 +20,7 @@ from roost.cli import down
 from roost.cli.__main__ import main
 from roost.runtime.bus import pool_client as pool_line
 from roost.runtime.bus.command_client import Line
-from roost.runtime.bus.settings import BusError, BusSettings
+from roost.runtime.bus_settings import BusError, BusSettings
 from roost.runtime.home import Home
 
 if sys.platform != "linux":

@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from roost.lab.scenario.outcome import Outcome
-from roost.lab.scenario.worker_pool import RunOptions, WorkerPool
+from roost.lab.worker_pool import RunOptions, WorkerPool
 from tests.differential.cases import case_of
 
 #: Seeds whose differences are known and right, each with the reason.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from roost.lab.scenario.worker_pool import RunOptions, WorkerPool
+from roost.lab.worker_pool import RunOptions, WorkerPool
 from tests.differential.__main__ import EXCUSED, LIMIT_S, differing, shown
 from tests.differential.cases import DAG_SEEDS, PLAIN_SEEDS, POLICIES, WIDE_SEEDS, case_of
 

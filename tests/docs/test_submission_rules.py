@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from roost.classad.values import fold
-from roost.schedd.admission.owned import IMMUTABLE, RECORDED
+from roost.schedd.jobs.owned import IMMUTABLE, RECORDED
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "guides" / "submission-rules.md"
 

@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from roost.runtime.bus.command_client import Line
-from roost.runtime.bus.settings import BusError, BusSettings
+from roost.runtime.bus_settings import BusError, BusSettings
 from roost.runtime.home import Home
 from roost.runtime.identity import host_name
 from roost.runtime.registrar.membership import Membership

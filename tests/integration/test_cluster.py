@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from roost.runtime.bus.probe import probe
-from roost.runtime.bus.settings import BusSettings
+from roost.runtime.bus_settings import BusSettings
 from roost.runtime.home import HomeError
 from tests.integration.kill_rounds import check
 from tests.integration.kit import Pool, eventually

@@ -17,7 +17,7 @@ from roost.runtime.bus.certificates import made_authority
 from roost.runtime.bus.client import Bus
 from roost.runtime.bus.command_client import Line
 from roost.runtime.bus.nkeys import Key, KeyKind
-from roost.runtime.bus.settings import BusError
+from roost.runtime.bus_settings import BusError
 from roost.runtime.registrar.invitation import read_invitation
 from roost.runtime.registrar.membership import NotSigned, asked
 from roost.wire.requests.registrar import Enroll

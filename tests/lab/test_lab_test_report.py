@@ -12,7 +12,7 @@ from roost.cli.lab.scenario_report import Report
 from roost.lab.progress_line import ProgressLine
 from roost.lab.scenario.file import read_scenarios
 from roost.lab.scenario.outcome import Outcome, simulated, unfinished
-from roost.lab.scenario.worker_pool import Progress
+from roost.lab.worker_pool import Progress
 from roost.runtime.machine import SystemHost
 
 FILE = """

@@ -15,7 +15,7 @@ from roost.runtime import backup_lock
 from roost.runtime.backup.archive import QUEUE, BackupError
 from roost.runtime.backup.databases import SKIPPED_CLUSTERS, Kept, copy_to_file, fill, number_on, refuse_used
 from roost.runtime.database import Database
-from roost.runtime.queue.store import CLUSTERS, HISTORY, META, SCHEMA
+from roost.runtime.queue.database.tables import CLUSTERS, HISTORY, META, SCHEMA
 
 
 def _filled(url: str, rows: int) -> Database:

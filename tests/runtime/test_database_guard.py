@@ -19,7 +19,8 @@ from sqlalchemy import select, text
 from roost.runtime import database as databases
 from roost.runtime.database import Database
 from roost.runtime.database_guard import Damaged, StoreError
-from roost.runtime.queue.store import META, SCHEMA, STATES, Store
+from roost.runtime.queue.database.store import Store
+from roost.runtime.queue.database.tables import META, SCHEMA, STATES
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -234,7 +235,8 @@ def test_the_check_takes_limited_time(
 
 _KILLED = """
 import os, pathlib, signal, sys
-from roost.runtime.queue.store import STATES, Store
+from roost.runtime.queue.database.store import Store
+from roost.runtime.queue.database.tables import STATES
 store = Store.open(sys.argv[1], pathlib.Path(sys.argv[2]))
 for number in range(40):
     with store.database.changing() as connection:

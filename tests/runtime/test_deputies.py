@@ -19,7 +19,7 @@ from roost.runtime.files.deputies import Deputies
 from roost.runtime.files.deputy.hands import OWN
 from roost.runtime.files.deputy.serve import received
 from roost.runtime.processes.accounts import Account, NoSuchAccount, own_account
-from roost.runtime.queue.store import LogPiece
+from roost.runtime.queue.database.kept import LogPiece
 from roost.runtime.queue.user_logs import UserLogs
 from tests.runtime.kit import run
 

@@ -22,7 +22,7 @@ from roost.runtime.node.runs import reports as run_reports
 from roost.runtime.node.runs.reports import Reports
 from roost.runtime.node.runs.runner import Runner
 from roost.runtime.processes.run_records import read_record
-from roost.runtime.queue.store import Store
+from roost.runtime.queue.database.store import Store
 from roost.schedd import changes as ch
 from roost.schedd.identifiers import JobId
 from roost.schedd.status import JobStatus

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from roost.runtime.node.live_streams import LiveStreams
+from roost.runtime.processes.live_streams import LiveStreams
 from roost.runtime.processes.shepherd.relay import DATA, END, FRAME, FRAME_BYTES_MAX, SEGMENT_BYTES, SEGMENTS_MAX, Relay
 from roost.runtime.processes.spawn_order import RelayOrder
 

@@ -8,8 +8,8 @@ import pytest
 
 from roost.runtime.files.deputies import Deputies
 from roost.runtime.identity import user_name
+from roost.runtime.queue.database.kept import LogPiece
 from roost.runtime.queue.log_files import LOOK_BACK_BYTES, LogFiles
-from roost.runtime.queue.store import LogPiece
 
 
 def _piece(number: int, events: int) -> str:

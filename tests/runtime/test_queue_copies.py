@@ -13,10 +13,10 @@ from roost.classad import ClassAd
 from roost.config import MemoryHost, load_text
 from roost.runtime.home import Home
 from roost.runtime.queue import exported_files
+from roost.runtime.queue.database.store import Store
 from roost.runtime.queue.exported_files import ExportedFiles
 from roost.runtime.queue.history_file import EpochFile, HistoryFile, entries_of, epoch_files
 from roost.runtime.queue.job_queue_file import JobQueueFile
-from roost.runtime.queue.store import Store
 from roost.schedd import changes as ch
 from roost.schedd.identifiers import JobId
 from roost.schedd.records.history import BytesStore, backwards

@@ -14,8 +14,8 @@ from roost.runtime.bus.client import Bus
 from roost.runtime.home import Home
 from roost.runtime.identity import user_name
 from roost.runtime.queue.daemon import ScheddDaemon
+from roost.runtime.queue.database.kept import LogPiece
 from roost.runtime.queue.log_files import Appended, LogFiles
-from roost.runtime.queue.store import LogPiece
 from roost.runtime.role import DaemonEnding, RoleContext
 from roost.schedd import events as ev
 from roost.wire.subjects import Role

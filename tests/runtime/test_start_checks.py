@@ -13,7 +13,7 @@ from roost.cli.__main__ import main
 from roost.config import Config, MemoryHost, load_text
 from roost.config.knob import KnobType, Reload
 from roost.config.knobs import ALL
-from roost.runtime.bus.settings import BusSettings
+from roost.runtime.bus_settings import BusSettings
 from roost.runtime.central.daemon import CentralDaemon
 from roost.runtime.home import Home
 from roost.runtime.log_settings import log_settings

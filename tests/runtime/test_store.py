@@ -21,7 +21,8 @@ from roost.model.audit import AuditKind, AuditRecord
 from roost.runtime import database
 from roost.runtime.database import Database
 from roost.runtime.database_guard import StoreError
-from roost.runtime.queue.store import CELL_ERRORS, MIGRATIONS, SCHEMA, Store
+from roost.runtime.queue.database.store import Store
+from roost.runtime.queue.database.tables import CELL_ERRORS, MIGRATIONS, SCHEMA
 from roost.schedd import changes as ch
 from roost.schedd import events as ev
 from roost.schedd.claims.claim_table import QueueSettings
@@ -285,7 +286,7 @@ def test_what_is_no_database_is_told(tmp_path: Path) -> None:
 _WRITER = """
 import sys
 from roost.classad import ClassAd
-from roost.runtime.queue.store import Store
+from roost.runtime.queue.database.store import Store
 from roost.schedd import changes as ch
 from roost.schedd import events as ev
 from roost.schedd.claims.claim_table import QueueSettings

@@ -28,8 +28,8 @@ from roost.runtime.node.fetching import Fetching
 from roost.runtime.processes import cron
 from roost.runtime.processes.cron import CronAround, CronPrograms
 from roost.runtime.processes.hook_programs import HookResult
+from roost.runtime.queue.database.kept import LogPiece
 from roost.runtime.queue.log_files import LogFiles
-from roost.runtime.queue.store import LogPiece
 from roost.wire.messages import Answer, Ask
 from tests.runtime.kit import run
 from tests.runtime.test_matching_together import _demand, _matched, _slots, central

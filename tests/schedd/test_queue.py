@@ -17,17 +17,17 @@ from roost.model.one_run import OF_ONE_RUN
 from roost.schedd import effects as ef
 from roost.schedd import events as ev
 from roost.schedd.admission.limits import Limits, Present
-from roost.schedd.admission.owned import RECORDED
 from roost.schedd.changes import AppendLog
 from roost.schedd.claims.claim_table import QueueSettings
-from roost.schedd.event_log.refused import JOBS_A_STEP
+from roost.schedd.claims.pacing import FREE_TRIES, MISS_GAP_S, PAUSE_S_MAX, Pauses
 from roost.schedd.identifiers import JobId
 from roost.schedd.job_policy.expressions import SystemPolicy
 from roost.schedd.jobs.idle import Autoclusters, IdleGroup
+from roost.schedd.jobs.owned import RECORDED
 from roost.schedd.jobs.ranges import Ranges
 from roost.schedd.queue import Queue, Step
+from roost.schedd.refused_logs import JOBS_A_STEP
 from roost.schedd.runs import noop
-from roost.schedd.runs.pacing import FREE_TRIES, MISS_GAP_S, PAUSE_S_MAX, Pauses
 from roost.schedd.runs.provisioned import provisioned
 from roost.schedd.status import JobStatus
 from tests.schedd.kit import SETTINGS, Driven, source

@@ -14,7 +14,7 @@ import roost.schedd
 from roost.classad import ClassAd
 from roost.schedd.jobs.book import Book, Cluster, Job
 from roost.schedd.jobs.job_transitions import TRANSITIONS, On
-from roost.schedd.jobs.placing import place_some
+from roost.schedd.placing import place_some
 from roost.schedd.status import ON_MACHINE, JobStatus
 from roost.schedd.work import Work
 from tests.schedd.kit import source

@@ -16,7 +16,7 @@ from roost.api.people import Person
 from roost.api.problems import DaemonRefused, PoolSilent
 from roost.runtime.bus.command_client import Line
 from roost.runtime.bus.pool_client import PoolClient
-from roost.runtime.bus.settings import BusError, BusSettings
+from roost.runtime.bus_settings import BusError, BusSettings
 from roost.runtime.home import Home
 
 _log = logging.getLogger("roost.web")

@@ -10,7 +10,7 @@ from roost.api.feed import Feed
 from roost.api.lab_runs import LabRuns
 from roost.api.people import People, Person, WebRole
 from roost.config import Config
-from roost.runtime.bus.settings import BusSettings
+from roost.runtime.bus_settings import BusSettings
 from roost.runtime.home import Home
 from roost.runtime.web_settings import WebSettings
 from roost.wire.structs import Struct

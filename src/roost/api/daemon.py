@@ -19,7 +19,7 @@ from roost.api.lab_runs import LabRuns
 from roost.api.people import People
 from roost.config import Config, ConfigError
 from roost.runtime.bus.client import Bus
-from roost.runtime.bus.settings import BusError, BusSettings
+from roost.runtime.bus_settings import BusError, BusSettings
 from roost.runtime.files.whole_files import write_whole
 from roost.runtime.home import HomeError
 from roost.runtime.role import CannotStart, ConfigurationRefused, DaemonEnding, RoleContext, must_go_on, superusers

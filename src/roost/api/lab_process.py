@@ -38,7 +38,7 @@ from roost.lab.report.comparison import cause_in_words, comparison_data
 from roost.lab.report.course import Course
 from roost.lab.simulate import Request
 from roost.runtime.bus.command_client import Line
-from roost.runtime.bus.settings import BusError, BusSettings
+from roost.runtime.bus_settings import BusError, BusSettings
 from roost.runtime.home import Home
 from roost.runtime.machine import SystemHost
 from roost.wire.ads import ad_from

@@ -21,7 +21,7 @@ from typing import Any, Final, Literal
 
 from roost.api.people import Person, WebRole
 from roost.api.problems import Problem
-from roost.runtime.bus.settings import BusSettings
+from roost.runtime.bus_settings import BusSettings
 from roost.runtime.files.whole_files import write_whole
 from roost.runtime.web_settings import WebSettings
 from roost.wire.errors import WireError

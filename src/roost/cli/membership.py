@@ -261,7 +261,7 @@ def _heard(home: Home) -> dict[str, dict[str, Any]]:
 
 
 def _remove(home: Home, args: argparse.Namespace) -> int:
-    from roost.runtime.bus.settings import BusError
+    from roost.runtime.bus_settings import BusError
 
     authority, status = _authority(home), Exit.OK
     for machine in args.machine:
@@ -283,7 +283,7 @@ def _remove(home: Home, args: argparse.Namespace) -> int:
 
 
 def _renew(home: Home, args: argparse.Namespace) -> int:
-    from roost.runtime.bus.settings import BusError
+    from roost.runtime.bus_settings import BusError
     from roost.runtime.registrar.authority import Authority
     from roost.runtime.registrar.membership import Membership, NotSigned
     from roost.runtime.registrar.registry import NotAllowed

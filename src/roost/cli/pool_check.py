@@ -15,7 +15,7 @@ from roost.cli.terminal import CommandError, Exit, say
 from roost.cli.up import daemon_of, master_runs
 from roost.runtime.bus.certificates import RENEW_DAYS, ends_at
 from roost.runtime.bus.command_client import Line
-from roost.runtime.bus.settings import BusError
+from roost.runtime.bus_settings import BusError
 from roost.runtime.home import Home, HomeError
 from roost.runtime.registrar.membership import Membership, NotSigned, keys_file
 

@@ -8,7 +8,7 @@ from roost.classad import ClassAd
 from roost.classad.values import fold
 from roost.policy.explain import Clause, Explanation, Role, UsedSide
 from roost.policy.render.sentences import change_text, one_line, reasons, value_text
-from roost.schedd.admission.owned import IMMUTABLE, RECORDED
+from roost.schedd.jobs.owned import IMMUTABLE, RECORDED
 
 #: Most clauses named for one refusal, and most characters of an expression.
 CLAUSES_MAX = 4

@@ -20,6 +20,7 @@ from roost.classad.values import Value, fold
 from roost.config import Config, Host
 from roost.lab.inputs.durations import shown
 from roost.lab.report.cell_figures import COLUMNS, GROUPS, CellFigures
+from roost.lab.report.comparison import Comparison, FigureDifference, Parting
 from roost.lab.report.figures import FIGURES, Figure, is_known, number, value_of
 from roost.lab.report.timelines import parent_of
 from roost.lab.scenario.coverage import set_by
@@ -46,41 +47,6 @@ PLACES_MAX: Final = 20
 _ELSEWHERE: Final = ("follows from other decisions: another job came, left or stayed", "the same")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FigureDifference:
-    """One figure under both policies, in its unit."""
-
-    figure: Figure
-    #: Means over the seeds whose runs have the figure; None if none has.
-    old: float | None
-    new: float | None
-    #: Mean of the paired differences; None if no seed has both.
-    change: float | None
-    #: Half the width of its confidence interval; None for one seed, or several with equal results.
-    margin: float | None
-
-    @property
-    def verdict(self) -> str:
-        """ "better", "worse", "changed" or ""; "" if the change is within random variation."""
-        if self.change is None or self.margin is None or abs(self.change) <= self.margin or self.change == 0:
-            return ""
-        more = self.figure.more
-        return "changed" if more is None else "better" if (self.change > 0) is more else "worse"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Parting:
-    """Decisions that changed in the same way."""
-
-    old: str
-    new: str
-    count: int
-    #: Seed, slot and time (s since the beginning) of some of them.
-    places: tuple[tuple[int, str, float], ...]
-    #: Why, for the first of these.
-    example: str
-
-
 @dataclass(slots=True)
 class _Found:
     """A kind of divergence while it is counted."""
@@ -88,27 +54,6 @@ class _Found:
     count: int = 0
     places: list[tuple[int, str, float]] = field(default_factory=list)
     example: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
-    """Two policies, compared."""
-
-    old: str
-    new: str
-    seeds: tuple[int, ...]
-    differences: tuple[FigureDifference, ...]
-    partings: tuple[Parting, ...]
-    slots: int
-    #: Cause for which requests got no slot or no further slot, and how often under the old and the new policy, over all
-    #: seeds.
-    refusals: tuple[tuple[str, int, int], ...] = ()
-    #: Of cells: queue, user or project, its name, and a figure under the old and the new cell, averaged over all seeds.
-    cell: tuple[tuple[str, str, str, float, float], ...] = ()
-    #: Parts of the input that the runs did not use, in sentences.
-    notes: tuple[str, ...] = ()
-    #: Whether all seeds gave the same figures to the digits shown, so that they show no random variation.
-    alike: bool = False
 
 
 @dataclass(slots=True)

@@ -33,7 +33,7 @@ from roost.lab.report.pictures import can_draw, draw
 from roost.lab.report.simulation import html_report
 from roost.lab.report.timelines import Timelines, interval_s
 from roost.model.slots import SlotKind
-from roost.schedd.runs.local import is_local
+from roost.schedd.jobs.local import is_local
 from roost.sim.bus import Faults
 from roost.sim.cell import CellPlan
 from roost.sim.chance import stream

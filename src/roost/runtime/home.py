@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from roost.runtime.bus.settings import BusSettings, proofs_of
+from roost.runtime.bus_settings import BusSettings, proofs_of
 from roost.runtime.files.whole_files import sweep, write_first, write_whole
 from roost.runtime.identity import account_name
 

@@ -30,7 +30,7 @@ from roost.base.records import dataclass, field
 from roost.config import Config, ConfigError
 from roost.runtime.bus.probe import probe
 from roost.runtime.bus.server import BusAccounts, NatsServer, ServerFailed, write_private
-from roost.runtime.bus.settings import BusError, BusSettings, proofs_of
+from roost.runtime.bus_settings import BusError, BusSettings, proofs_of
 from roost.runtime.home import Home, HomeError
 from roost.runtime.identity import host_name, user_name
 from roost.runtime.log_settings import BadLog, hand_over, master_log

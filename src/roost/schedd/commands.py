@@ -18,9 +18,9 @@ from roost.classad.values import fold
 from roost.model.audit import AuditKind, Effect
 from roost.model.cell_requests import ALL_HOLDS, ARRAY_HOLD, ARRAY_PREDECESSORS, HELD, HOLDS, TASK
 from roost.model.codes import HoldCode, VacateCode
-from roost.schedd.admission.owned import IMMUTABLE, RECORDED, priority
+from roost.schedd import array_holds
+from roost.schedd import materialization as making
 from roost.schedd.admission.rules import JOB_CHARS_MAX, size_of
-from roost.schedd.cell import array_holds
 from roost.schedd.cell.accounting import account_deleted
 from roost.schedd.cell.usage import forget_run
 from roost.schedd.claims.claim_table import ClaimTable
@@ -30,7 +30,6 @@ from roost.schedd.effects import EndRun, Reply
 from roost.schedd.event_log import log
 from roost.schedd.events import Acted, Action
 from roost.schedd.identifiers import JobId
-from roost.schedd.jobs import making
 from roost.schedd.jobs.book import (
     BINDING,
     GROUPS,
@@ -45,6 +44,7 @@ from roost.schedd.jobs.book import (
 )
 from roost.schedd.jobs.crontab import KEYS
 from roost.schedd.jobs.job_transitions import On
+from roost.schedd.jobs.owned import IMMUTABLE, RECORDED, priority
 from roost.schedd.mass_removal import FEWEST, remove_together
 from roost.schedd.periodic import withdraw
 from roost.schedd.runs.course import leaves_gracefully

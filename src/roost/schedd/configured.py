@@ -15,7 +15,7 @@ from roost.schedd.admission.user_maps import user_maps
 from roost.schedd.claims.claim_table import QueueSettings
 from roost.schedd.job_policy.expressions import SystemPolicy
 from roost.schedd.job_policy.system_policy import system_policy
-from roost.schedd.runs.local import LocalPolicy
+from roost.schedd.jobs.local import LocalPolicy
 
 _SUBSYSTEM = "SCHEDD"
 _SUPERUSERS = "root, roost"

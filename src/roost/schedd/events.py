@@ -12,7 +12,7 @@ from roost.model.cell_accounting import TaskUse
 from roost.model.cell_usage import UsageRules
 from roost.schedd.changes import PutClaim
 from roost.schedd.identifiers import JobId
-from roost.schedd.jobs.book import JobSource
+from roost.schedd.job_source import JobSource
 
 
 @record

@@ -21,9 +21,9 @@ from roost.schedd.job_policy.expressions import Occasion, Outcome, Verdict, deci
 from roost.schedd.job_policy.policy_round import JOBS_A_STEP, STEPS_A_STEP, Round, has_policy
 from roost.schedd.jobs.book import Cluster, Job
 from roost.schedd.jobs.job_transitions import On
-from roost.schedd.jobs.recurring import look
 from roost.schedd.runs.course import ask_for_slot, claim_lost, end_again, give_back
 from roost.schedd.runs.outcome import HoldReason, carry_out, hold, leave_at_last, leave_removed, note_verdict, remove
+from roost.schedd.runs.recurring import look
 from roost.schedd.status import JobStatus
 from roost.schedd.work import Work
 

@@ -19,11 +19,9 @@ from roost.classad.values import fold
 from roost.model.cell_requests import ARRAY_PREDECESSORS, NAME, TASKS
 from roost.model.digests import digest
 from roost.model.pool_policy import KEPT_OUT
-from roost.schedd import commands, periodic
+from roost.schedd import array_holds, commands, periodic
 from roost.schedd.admission.limits import NAMES_MAX
-from roost.schedd.admission.owned import begun
 from roost.schedd.admission.rules import NotAdmitted, check_description, check_groups, check_priority, check_size
-from roost.schedd.cell import array_holds
 from roost.schedd.cell.errors import clear_errors
 from roost.schedd.cell.reporting import report, report_day
 from roost.schedd.cell.rerun import lease_s
@@ -33,8 +31,6 @@ from roost.schedd.claims.claim_table import ClaimTable, QueueSettings
 from roost.schedd.claims.claim_transitions import ClaimOn, move_claim
 from roost.schedd.claims.held_claims import HeldClaim, Stage
 from roost.schedd.effects import Effect, GiveBack, Reply
-from roost.schedd.event_log.refused import hold_some, log_refused
-from roost.schedd.event_log.submissions import comes_first, tell_first, tell_more
 from roost.schedd.events import (
     Acted,
     BusCameBack,
@@ -66,22 +62,25 @@ from roost.schedd.events import (
     WentOn,
 )
 from roost.schedd.identifiers import JobId
-from roost.schedd.jobs import recurring
-from roost.schedd.jobs.book import Book, Cluster, JobSource, held_at_submit, is_spooling, submitter_of
+from roost.schedd.immediate import remove_refused
+from roost.schedd.job_source import JobSource
+from roost.schedd.jobs.book import Book, Cluster, held_at_submit, is_spooling, submitter_of
 from roost.schedd.jobs.factories import Factory, has_factory
 from roost.schedd.jobs.idle import IdleGroup
 from roost.schedd.jobs.job_transitions import On, Transition
-from roost.schedd.jobs.making import make_some
-from roost.schedd.jobs.placing import place_some
+from roost.schedd.jobs.owned import begun
 from roost.schedd.jobs.ranges import Ranges
+from roost.schedd.materialization import make_some
+from roost.schedd.placing import place_some
+from roost.schedd.refused_logs import hold_some, log_refused
 from roost.schedd.runs import course as runs
-from roost.schedd.runs import gangs
+from roost.schedd.runs import gangs, recurring
 from roost.schedd.runs import news as run_news
-from roost.schedd.runs.immediate import remove_refused
 from roost.schedd.runs.noop import expect_noops, finish_noops, finish_woken, has_noops
 from roost.schedd.runs.outcome import leave_removed
 from roost.schedd.spooled import input_spooled
 from roost.schedd.status import LEAVING, ON_MACHINE, JobStatus
+from roost.schedd.submissions import comes_first, tell_first, tell_more
 from roost.schedd.work import Work
 
 #: JobStatus to the attribute that counts it in a submitter's ad.

@@ -43,7 +43,7 @@ from roost.negotiator.snapshot import Plan, Snapshot
 from roost.negotiator.timing import at_once
 from roost.schedd.claims.claim_table import ClaimTable
 from roost.schedd.events import ErrorsCleared, UsageRuled
-from roost.schedd.jobs.book import JobSource
+from roost.schedd.job_source import JobSource
 
 #: What the queue receives of the cell.
 CellEvent: TypeAlias = ErrorsCleared | UsageRuled

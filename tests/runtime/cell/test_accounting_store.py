@@ -11,9 +11,9 @@ import pytest
 
 from roost.gridengine.accounting import line_of
 from roost.model.cell_accounting import AccountingRecord
-from roost.runtime.queue.cell import accounting_store
-from roost.runtime.queue.cell.accounting_store import Wanted, lines, sums
-from roost.runtime.queue.store import Store
+from roost.runtime.queue.database import accounting_store
+from roost.runtime.queue.database.accounting_store import Wanted, lines, sums
+from roost.runtime.queue.database.store import Store
 from roost.schedd.changes import AddAccounting
 
 RUN = AccountingRecord(queue="all.q", host="a", group="g", owner="ann", job_name="x", job=1)

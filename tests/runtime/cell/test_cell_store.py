@@ -10,8 +10,8 @@ from sqlalchemy import create_engine, text
 
 from roost.model.cell_usage import Owner, Used
 from roost.runtime.database_guard import StoreError
-from roost.runtime.queue.cell.store import CellCommit, GivenState, KeptCell, StatesCommit
-from roost.runtime.queue.store import Store
+from roost.runtime.queue.database.cell_store import CellCommit, GivenState, KeptCell, StatesCommit
+from roost.runtime.queue.database.store import Store
 from roost.schedd.changes import ClearUsage, PutUsage
 
 CHANGE: list[dict[str, Any]] = [{"verb": "add", "kind": "project", "name": "p", "attributes": []}]

@@ -12,9 +12,9 @@ import pytest
 from roost.model.cell_accounting import AccountingRecord
 from roost.model.cell_reporting import JobReport
 from roost.runtime.database_guard import StoreError
-from roost.runtime.queue.cell import filed_lines
-from roost.runtime.queue.cell.filed_lines import LineFile
-from roost.runtime.queue.store import Store
+from roost.runtime.queue import filed_lines
+from roost.runtime.queue.database.store import Store
+from roost.runtime.queue.filed_lines import LineFile
 from roost.schedd.changes import AddAccounting, AddReports
 
 RUN = AccountingRecord(queue="all.q", host="a", group="g", owner="ann", job_name="x", job=1)

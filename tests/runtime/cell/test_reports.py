@@ -11,8 +11,8 @@ from roost.gridengine.pool.accounting import accounts_of
 from roost.gridengine.reporting import line_of
 from roost.model.cell_reservations import AdvanceReservation, Granted
 from roost.runtime.queue.cell.reports import of_reservation, of_states
-from roost.runtime.queue.cell.store import ReservationCommit
 from roost.runtime.queue.cell.timed_reports import midnight_after
+from roost.runtime.queue.database.cell_store import ReservationCommit
 
 ONE = AdvanceReservation(
     number=1, owner="ann", submitted=64.5, start=67.0, end=75.0, name="x",

@@ -10,7 +10,7 @@ import pytest
 
 from roost.schedd import changes as ch
 from roost.schedd import events as ev
-from roost.schedd.event_log import submissions as told
+from roost.schedd import submissions as told
 from roost.schedd.identifiers import JobId
 from roost.schedd.queue import Queue
 from roost.sim.queue.disk import Disk

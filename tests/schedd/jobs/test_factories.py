@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from roost.schedd import events as ev
+from roost.schedd import materialization as making
 from roost.schedd.admission.limits import Limits
 from roost.schedd.identifiers import JobId
-from roost.schedd.jobs import making
 from roost.schedd.jobs.book import Cluster, Job
 from roost.schedd.jobs.factories import Factory, FactoryPause
 from tests.schedd.kit import SETTINGS, Driven, source

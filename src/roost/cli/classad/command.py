@@ -169,7 +169,7 @@ def _json(entry: object) -> str:
 
 
 def _drawing(expression: Expr, my: ClassAd | None, target: ClassAd | None) -> str:
-    from roost.cli.explain.trace_view import draw
+    from roost.cli.classad.trace_view import draw
 
     return draw(trace(expression, my, target), width())
 

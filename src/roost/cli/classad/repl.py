@@ -104,7 +104,7 @@ class Repl:
         expression = parse_expression(text)
         value = evaluate(expression, self._my, self._target)
         if self._tracing:
-            from roost.cli.explain.trace_view import draw
+            from roost.cli.classad.trace_view import draw
 
             say(draw(trace(expression, self._my, self._target), width()))
             say(f"=> {unparse_value(value)}")

@@ -1,6 +1,6 @@
 """``qsub -now y`` and ``-sync y``: wait until a job has started, or could not; and until its tasks have left the queue.
 
-A job that could not start has been removed by the queue (`roost.schedd.runs.immediate`).
+A job that could not start has been removed by the queue (`roost.schedd.immediate`).
 """
 
 from __future__ import annotations

@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING, Any, Final
 from roost.cli.terminal import complain, say, width
 
 if TYPE_CHECKING:
-    from roost.lab.replay.comparison import ReplayDifference
     from roost.lab.scenario.coverage import Coverage
-    from roost.lab.scenario.outcome import Outcome
+    from roost.lab.scenario.outcome import Outcome, ReplayDifference
     from roost.lab.scenario.run import Failure
     from roost.lab.scenario.values import Scenario
-    from roost.lab.scenario.worker_pool import Progress
+    from roost.lab.worker_pool import Progress
 
 #: Maximum length of a scenario's name on the progress line.
 _NAME: Final = 20

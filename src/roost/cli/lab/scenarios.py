@@ -123,7 +123,7 @@ def _outcomes(args: argparse.Namespace, scenarios: list[Scenario], report: Repor
             yield simulated(scenario, host, columns)
         return
     from roost.lab.scenario.outcome import NoReplay
-    from roost.lab.scenario.worker_pool import RunOptions, WorkerPool
+    from roost.lab.worker_pool import RunOptions, WorkerPool
 
     options = RunOptions(real=args.real, limit_s=_limit_s(args), width=columns)
     try:

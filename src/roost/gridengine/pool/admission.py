@@ -16,7 +16,7 @@ from roost.gridengine.objects.configuration import count_of
 from roost.gridengine.objects.values import is_none
 from roost.gridengine.pool.requests import Reader
 from roost.model.cell_requests import ASKED, DEADLINE, DEADLINE_USERS, NAME, OVERRIDE_TICKETS
-from roost.schedd.jobs.book import JobSource
+from roost.schedd.job_source import JobSource
 
 #: Most problems of a submission that are reported at once.
 COMPLAINTS_MAX: Final = 5

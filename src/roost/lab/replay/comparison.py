@@ -17,9 +17,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import Final
 
-from roost.base.records import dataclass, replace
+from roost.base.records import replace
 from roost.lab.inputs.durations import shown
 from roost.lab.node_changes import NodeChange
+from roost.lab.scenario.outcome import ReplayDifference
 from roost.lab.scenario.values import Scenario
 from roost.model.reasons import Reason
 from roost.schedd.status import JobStatus
@@ -41,21 +42,6 @@ _AT_ONCE: Final = {"6": "5", "32": "31"}
 
 #: Slot to its transitions.
 Timelines = dict[str, list[Taken]]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReplayDifference:
-    """The first difference between the two worlds: a transition of a slot or node, or a status of a job."""
-
-    #: The slot's name, or ``job a``, ``node flow.A``, ``DAG flow``.
-    slot: str
-    #: When, s since the beginning of the scenario.
-    at_s: float
-    #: What each does there; "" for nothing.
-    simulated: str
-    real: str
-    #: Lines of both around it.
-    lines: tuple[str, ...]
 
 
 def tolerance_s(scenario: Scenario, polling_s: float = 5.0) -> float:

@@ -30,7 +30,7 @@ from roost.negotiator.accounts import CHARGED_EVERY_S
 from roost.node.machine import NodeSlot
 from roost.runtime.bus.client import ANSWER_S, Bus, Handler
 from roost.runtime.bus.server import BusAccounts, NatsServer
-from roost.runtime.bus.settings import BusSettings
+from roost.runtime.bus_settings import BusSettings
 from roost.runtime.central.daemon import CentralDaemon
 from roost.runtime.home import Home
 from roost.runtime.master_settings import master_settings

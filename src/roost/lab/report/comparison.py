@@ -1,13 +1,12 @@
-"""A comparison of two policies as text and as data."""
+"""A comparison of two policies, as values, as text and as data."""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
-from roost.base.records import replace
-from roost.lab.compare import Comparison, FigureDifference
+from roost.base.records import dataclass, replace
 from roost.lab.report.cell_figures import COLUMNS
-from roost.lab.report.figures import number
+from roost.lab.report.figures import Figure, number
 
 #: Why a request got nothing, by the matchmaker's cause, in words.
 _CAUSES: Final = {
@@ -31,6 +30,62 @@ _CAUSES: Final = {
     "ceiling": "the user has reached its ceiling",
     "concurrency-limit": "a concurrency limit is reached",
 }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FigureDifference:
+    """One figure under both policies, in its unit."""
+
+    figure: Figure
+    #: Means over the seeds whose runs have the figure; None if none has.
+    old: float | None
+    new: float | None
+    #: Mean of the paired differences; None if no seed has both.
+    change: float | None
+    #: Half the width of its confidence interval; None for one seed, or several with equal results.
+    margin: float | None
+
+    @property
+    def verdict(self) -> str:
+        """ "better", "worse", "changed" or ""; "" if the change is within random variation."""
+        if self.change is None or self.margin is None or abs(self.change) <= self.margin or self.change == 0:
+            return ""
+        more = self.figure.more
+        return "changed" if more is None else "better" if (self.change > 0) is more else "worse"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parting:
+    """Decisions that changed in the same way."""
+
+    old: str
+    new: str
+    count: int
+    #: Seed, slot and time (s since the beginning) of some of them.
+    places: tuple[tuple[int, str, float], ...]
+    #: Why, for the first of these.
+    example: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """Two policies, compared."""
+
+    old: str
+    new: str
+    seeds: tuple[int, ...]
+    differences: tuple[FigureDifference, ...]
+    partings: tuple[Parting, ...]
+    slots: int
+    #: Cause for which requests got no slot or no further slot, and how often under the old and the new policy, over all
+    #: seeds.
+    refusals: tuple[tuple[str, int, int], ...] = ()
+    #: Of cells: queue, user or project, its name, and a figure under the old and the new cell, averaged over all seeds.
+    cell: tuple[tuple[str, str, str, float, float], ...] = ()
+    #: Parts of the input that the runs did not use, in sentences.
+    notes: tuple[str, ...] = ()
+    #: Whether all seeds gave the same figures to the digits shown, so that they show no random variation.
+    alike: bool = False
 
 
 def comparison_text(found: Comparison, examples: int = 10) -> str:

@@ -30,7 +30,7 @@ from roost.runtime.workflow.nodes_log import event_of
 from roost.runtime.workflow.submitting import Submitter
 from roost.schedd.event_log import log
 from roost.schedd.events import Action
-from roost.schedd.runs.local import UNIVERSES
+from roost.schedd.jobs.local import UNIVERSES
 from roost.sim.inputs.workload import Job
 from roost.sim.machine.scripts import Script, Scripts
 from roost.sim.world import World

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from roost.base.records import dataclass, field
 from roost.config import Host
-from roost.lab.replay.comparison import ReplayDifference
 from roost.lab.scenario.coverage import Coverage
 from roost.lab.scenario.run import Verdict, run_scenario
 from roost.lab.scenario.values import Scenario
@@ -12,6 +11,21 @@ from roost.lab.scenario.values import Scenario
 
 class NoReplay(Exception):
     """No real daemons can be started here; the text says why."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayDifference:
+    """The first difference between the two worlds: a transition of a slot or node, or a status of a job."""
+
+    #: The slot's name, or ``job a``, ``node flow.A``, ``DAG flow``.
+    slot: str
+    #: When, s since the beginning of the scenario.
+    at_s: float
+    #: What each does there; "" for nothing.
+    simulated: str
+    real: str
+    #: Lines of both around it.
+    lines: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

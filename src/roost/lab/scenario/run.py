@@ -37,12 +37,12 @@ from roost.lab.scenario.values import (
 )
 from roost.node.host_slots import Starter
 from roost.runtime.master_settings import master_settings
-from roost.sim.forecast.starter_quiescence import reported_in
 from roost.sim.inputs.workload import Job
 from roost.sim.machine.host import Machine, SimulatedSlot
 from roost.sim.machine.plan import MachinePlan
 from roost.sim.machine.pool_ads import pool_ad
 from roost.sim.machine.run import Run
+from roost.sim.machine.starter_quiescence import reported_in
 from roost.sim.queue.job_changes import JobChange
 from roost.sim.queue.local_jobs import local_machine_plan
 from roost.sim.world import BEGINNING, Plan, World

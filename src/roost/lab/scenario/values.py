@@ -16,7 +16,7 @@ from roost.config import Setting
 from roost.lab.machines import Hardware, LabError
 from roost.lab.scenario.sensors import ScenarioSensors
 from roost.model.cell_requests import PREDECESSORS
-from roost.schedd.runs.local import UNIVERSES
+from roost.schedd.jobs.local import UNIVERSES
 from roost.sim.cell import CellPlan
 from roost.sim.inputs.owners import OwnerTrace
 from roost.sim.inputs.workload import Job, Truth, make_job

@@ -23,7 +23,7 @@ from roost.runtime.central.audit_store import SCHEMA as AUDIT_SCHEMA
 from roost.runtime.database import Database, Schema, meta_value, told
 from roost.runtime.database_guard import StoreError
 from roost.runtime.home import Home
-from roost.runtime.queue.store import SCHEMA as QUEUE_SCHEMA
+from roost.runtime.queue.database.tables import SCHEMA as QUEUE_SCHEMA
 from roost.schedd.status import JobStatus
 
 #: Rows that are copied at once.

@@ -76,7 +76,7 @@ def _refuse_used(home: Home) -> None:
 
 def _refuse_newer(head: Head) -> None:
     from roost.runtime.central.audit_store import SCHEMA as AUDIT_SCHEMA
-    from roost.runtime.queue.store import SCHEMA as QUEUE_SCHEMA
+    from roost.runtime.queue.database.tables import SCHEMA as QUEUE_SCHEMA
 
     for name, schema in ((QUEUE, QUEUE_SCHEMA), (AUDIT, AUDIT_SCHEMA)):
         version, known = head.schemas.get(name, 0), len(schema.migrations)

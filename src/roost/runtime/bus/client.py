@@ -24,7 +24,7 @@ from nats.errors import TimeoutError as NatsTimeoutError
 
 from roost.runtime.bus.answer_pieces import pieces
 from roost.runtime.bus.nkeys import signature_of
-from roost.runtime.bus.settings import INBOX_BYTES, BusError, BusSettings, new_request_id
+from roost.runtime.bus_settings import INBOX_BYTES, BusError, BusSettings, new_request_id
 from roost.wire.codec import decode, encode, expect
 from roost.wire.errors import WireError
 from roost.wire.messages import Answer, Ask, Message

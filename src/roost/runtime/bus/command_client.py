@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote, urlsplit
 
-from roost.runtime.bus.settings import (
+from roost.runtime.bus_settings import (
     INBOX_BYTES,
     BusError,
     BusSettings,

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import Any, ClassVar, Final, Self, TypeVar
 
 from roost.runtime.bus.command_client import ANSWER_S, Line
-from roost.runtime.bus.settings import BusError, Forgotten, NoAnswer, NobodyThere, new_request_id
+from roost.runtime.bus_settings import BusError, Forgotten, NoAnswer, NobodyThere, new_request_id
 from roost.runtime.home import Home, HomeError
 from roost.wire.errors import WireError
 from roost.wire.plain import PlainAnswer

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from roost.runtime.bus.command_client import Line
-from roost.runtime.bus.settings import BusError, BusSettings
+from roost.runtime.bus_settings import BusError, BusSettings
 from roost.runtime.home import HomeError
 
 

@@ -61,11 +61,11 @@ from roost.runtime.node.runs.reused_sandboxes import Sandboxes
 from roost.runtime.node.runs.runner import Surroundings
 from roost.runtime.node.runs.scratch import Scratch, directories_of
 from roost.runtime.node.runs.shells import Shells
-from roost.runtime.node.runs.takeover import take_over
 from roost.runtime.node.sensors import Sensors
 from roost.runtime.node.sessions import Sessions
 from roost.runtime.node.slot_ads import SlotPublisher
 from roost.runtime.node.state import NodeState
+from roost.runtime.node.takeover import take_over
 from roost.runtime.node.tasks.door import TaskDoor
 from roost.runtime.node.tasks.slave_tasks import SlaveTasks
 from roost.runtime.node.transition_log import TransitionLog

@@ -2,9 +2,9 @@
 jobs.
 
 Such a job names a *session* in its ad, chosen by its user; only the user who owns the job may use it. Its streams are
-stored in a directory of the machine (`live_streams`) until the user has received all of them, so neither the end of
-this daemon nor that of the job loses any output. The user's command polls; a session without a request for `LEASE_S` is
-abandoned: its job is killed, and its output is removed.
+stored in a directory of the machine (`processes.live_streams`) until the user has received all of them, so neither the
+end of this daemon nor that of the job loses any output. The user's command polls; a session without a request for
+`LEASE_S` is abandoned: its job is killed, and its output is removed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from roost.classad import ClassAd
 from roost.classad.values import fold
 from roost.model.cell_requests import NO_INPUT, SESSION, TERMINAL
 from roost.runtime.files.whole_files import write_whole
-from roost.runtime.node.live_streams import LiveStreams
+from roost.runtime.processes.live_streams import LiveStreams
 from roost.runtime.processes.spawn_order import ProcessEnd, RelayOrder
 
 _log = logging.getLogger("roost.node")

@@ -25,13 +25,13 @@ from roost.runtime.files.output_files import output_path
 from roost.runtime.processes.accounts import NoSuchAccount
 from roost.runtime.queue.actions import ActionsDaemon, QueueActions, Selection
 from roost.runtime.queue.cell.accounting_answers import search as search_accounting
-from roost.runtime.queue.cell.answers import CellAnswers, CellAnswersDaemon
+from roost.runtime.queue.cell.cell_answers import CellAnswers, CellAnswersDaemon
 from roost.runtime.queue.past_jobs import PastJobs, shown_as
 from roost.schedd import events as ev
 from roost.schedd.identifiers import JobId
 from roost.schedd.jobs.book import Cluster
 from roost.schedd.jobs.factories import FactoryPause
-from roost.schedd.runs.local import SCHEDULER, is_local
+from roost.schedd.jobs.local import SCHEDULER, is_local
 from roost.schedd.status import JobStatus
 from roost.schedd.submit import ClusterPlan
 from roost.schedd.submit.plan import PlanError

@@ -38,10 +38,13 @@ from roost.runtime.files.deputies import Deputies, with_hands
 from roost.runtime.processes.accounts import NoSuchAccount
 from roost.runtime.progress import Progress
 from roost.runtime.queue.answers import QueueAnswers
-from roost.runtime.queue.cell.answers import NoSuchQueue
+from roost.runtime.queue.cell.cell_answers import NoSuchQueue
 from roost.runtime.queue.cell.task_places import task_place
 from roost.runtime.queue.chirp import chirped
 from roost.runtime.queue.cron_jobs import QueueCron, queue_cron_plan
+from roost.runtime.queue.database.kept import Committed, LogPiece, Noted
+from roost.runtime.queue.database.store import Store
+from roost.runtime.queue.database.tables import CELL_ERRORS
 from roost.runtime.queue.database_watch import DatabaseWatch
 from roost.runtime.queue.dataflow import is_dataflow, wants_skipping
 from roost.runtime.queue.demands import OFFER_LATER_S, Demands
@@ -52,7 +55,6 @@ from roost.runtime.queue.log_files import Appended
 from roost.runtime.queue.messages import check_speaker, events_of, given_by, order_to
 from roost.runtime.queue.spool import Spool
 from roost.runtime.queue.staging import Staging
-from roost.runtime.queue.store import CELL_ERRORS, Committed, LogPiece, Noted, Store
 from roost.runtime.queue.user_logs import UserLogs
 from roost.runtime.role import ConfigurationRefused, DaemonEnding, RoleContext, give_up, must_go_on, superusers
 from roost.schedd import effects as ef
@@ -61,8 +63,8 @@ from roost.schedd.changes import AddAudit, Change, PutClaim, PutCluster, PutJob
 from roost.schedd.claims.claim_table import QueueSettings
 from roost.schedd.configured import queue_settings
 from roost.schedd.identifiers import JobId
+from roost.schedd.jobs.local import local_name
 from roost.schedd.queue import Queue, Step
-from roost.schedd.runs.local import local_name
 from roost.schedd.status import JobStatus
 from roost.schedd.submit import ClusterPlan
 from roost.wire import messages as m

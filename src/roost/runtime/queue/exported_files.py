@@ -24,12 +24,13 @@ from roost.config import Config
 from roost.runtime.database_guard import StoreError
 from roost.runtime.home import Home
 from roost.runtime.keep_going import FIRST_PAUSE_S, LONGEST_PAUSE_S
-from roost.runtime.queue.cell.accounting_store import FILED
-from roost.runtime.queue.cell.filed_lines import LineFile
-from roost.runtime.queue.cell.reporting_store import REPORTED
+from roost.runtime.queue.database.accounting_store import FILED
+from roost.runtime.queue.database.kept import KeptJobs
+from roost.runtime.queue.database.reporting_store import REPORTED
+from roost.runtime.queue.database.store import Store
+from roost.runtime.queue.filed_lines import LineFile
 from roost.runtime.queue.history_file import EpochFile, HistoryFile
 from roost.runtime.queue.job_queue_file import JobQueueFile
-from roost.runtime.queue.store import KeptJobs, Store
 from roost.schedd import changes as ch
 from roost.schedd.identifiers import JobId
 from roost.schedd.records.job_queue_log import Mirror

@@ -4,7 +4,7 @@ It is the unchanged daemon of an execute machine, with one partitionable slot of
 interferes, and a separate directory; so these jobs have shepherds, and are adopted after a kill, held and removed like
 all others. It is created when first needed: most queues never need it.
 
-It makes no decisions. `roost.schedd` decides which job runs, and `roost.schedd.runs.local` whether one may.
+It makes no decisions. `roost.schedd` decides which job runs, and `roost.schedd.jobs.local` whether one may.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from roost.runtime.bus.client import BusError, Handler
 from roost.runtime.home import Home
 from roost.runtime.role import ConfigurationRefused, DaemonEnding
 from roost.schedd import events as ev
-from roost.schedd.runs.local import MACHINE_CONFIG, local_name, next_beside
+from roost.schedd.jobs.local import MACHINE_CONFIG, local_name, next_beside
 from roost.starter.configured import hook_settings
 from roost.wire import messages as m
 from roost.wire.codec import decode, encode

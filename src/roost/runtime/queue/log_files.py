@@ -21,7 +21,7 @@ from roost.model.codes import HoldCode
 from roost.runtime.files.deputies import Deputies
 from roost.runtime.files.deputy.hands import Hands
 from roost.runtime.processes.accounts import NoSuchAccount
-from roost.runtime.queue.store import LogPiece
+from roost.runtime.queue.database.kept import LogPiece
 
 _log = logging.getLogger("roost.schedd")
 

@@ -15,7 +15,7 @@ from typing import Any, Final, TypeVar
 from roost.classad import ClassAd, Expr
 from roost.runtime.bus.budget import Budget
 from roost.runtime.bus.job_rows import projected
-from roost.runtime.queue.store import Store
+from roost.runtime.queue.database.store import Store
 from roost.wire.ads import ad_data
 
 #: Maximum number of concurrent searches; further ones wait.

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from roost.runtime.files.deputies import Deputies
+from roost.runtime.queue.database.kept import LogPiece
 from roost.runtime.queue.log_files import Appended, LogFiles
-from roost.runtime.queue.store import LogPiece
 
 _log = logging.getLogger("roost.schedd")
 

@@ -29,7 +29,7 @@ from roost.runtime.bus.nkeys import (
     system_user_token,
     user_token,
 )
-from roost.runtime.bus.settings import BusError, BusSettings
+from roost.runtime.bus_settings import BusError, BusSettings
 from roost.runtime.files.whole_files import write_whole
 from roost.runtime.registrar.invitation import Invited
 from roost.runtime.registrar.registry import Duty, Invitation, Member, NotAllowed, Registry, name_of, role_of

@@ -13,7 +13,7 @@ import logging
 from roost import __version__
 from roost.config import Config
 from roost.runtime.bus.client import Bus
-from roost.runtime.bus.settings import BusError
+from roost.runtime.bus_settings import BusError
 from roost.runtime.registrar.authority import Authority
 from roost.runtime.registrar.registry import NotAllowed
 from roost.runtime.role import DaemonEnding, RoleContext, superusers

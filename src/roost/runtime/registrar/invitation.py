@@ -12,7 +12,7 @@ import zlib
 from typing import Final, NamedTuple
 
 from roost.runtime.bus.certificates import fingerprint
-from roost.runtime.bus.settings import BusSettings
+from roost.runtime.bus_settings import BusSettings
 from roost.runtime.registrar.registry import Duty
 
 #: Prefix of an invitation: its format.

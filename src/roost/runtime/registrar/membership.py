@@ -14,7 +14,7 @@ from typing import Any, Final
 from roost import __version__
 from roost.runtime.bus.command_client import Line
 from roost.runtime.bus.nkeys import Key, KeyKind
-from roost.runtime.bus.settings import BusError, BusSettings, proofs_of
+from roost.runtime.bus_settings import BusError, BusSettings, proofs_of
 from roost.runtime.files.whole_files import write_whole
 from roost.runtime.home import Home, HomeError
 from roost.runtime.identity import account_name

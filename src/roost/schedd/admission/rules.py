@@ -22,9 +22,9 @@ from roost.classad.values import UNDEFINED, fold
 from roost.classad.world import WORLD, World
 from roost.config import Code, Config, ConfigError, Diagnostic, Host, MemoryHost, Severity
 from roost.schedd.admission.limits import NAMES_MAX
-from roost.schedd.admission.owned import COUNTERS, priority
 from roost.schedd.admission.transform import Transform, TransformError, read_transform
 from roost.schedd.jobs.book import GROUP_KEYS, GROUPS, NAME_CHARS_MAX, Cluster, not_plain, submitter_of
+from roost.schedd.jobs.owned import COUNTERS, priority
 
 #: Maximum number of jobs of a cluster that are checked one by one.
 ONE_BY_ONE_MAX: Final = 10_000

@@ -16,11 +16,11 @@ from roost.model.pool_policy import IDENTITY
 from roost.schedd.admission.limits import Limits, Present, Starts
 from roost.schedd.admission.rules import Admission
 from roost.schedd.claims.held_claims import HeldClaim
+from roost.schedd.claims.pacing import Pauses
 from roost.schedd.job_policy.expressions import SystemPolicy
 from roost.schedd.job_policy.vetoes import Vetoes
 from roost.schedd.jobs.book import Job
-from roost.schedd.runs.local import LocalPolicy
-from roost.schedd.runs.pacing import Pauses
+from roost.schedd.jobs.local import LocalPolicy
 
 #: From this many claims below MAX_JOBS_RUNNING, the relevant claims are counted one by one.
 _NEAR: Final = 1_000

@@ -11,19 +11,20 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from roost.classad import ClassAd, Expr
 from roost.classad.ad import ad_of_cells
 from roost.classad.values import UNDEFINED, fold
 from roost.model.cell_requests import ARRAY_PREDECESSORS, NAME, PREDECESSORS
 from roost.model.codes import HoldCode
-from roost.schedd.admission.owned import NOT_SUBMITTED
 from roost.schedd.identifiers import JobId
+from roost.schedd.job_source import JobSource
 from roost.schedd.jobs.factories import EDITED, LIMIT_KEY, MAX_IDLE_KEY, Factory, FactoryPause, limit_of
 from roost.schedd.jobs.idle import Autoclusters, IdleGroup
+from roost.schedd.jobs.local import is_local
+from roost.schedd.jobs.owned import NOT_SUBMITTED
 from roost.schedd.jobs.ranges import Ranges
-from roost.schedd.runs.local import is_local
 from roost.schedd.status import STATUSES, JobStatus
 
 if TYPE_CHECKING:
@@ -43,41 +44,6 @@ _IDLE: Final = int(JobStatus.IDLE)
 _OF_PROC: Final = frozenset(("procid", "globaljobid"))
 #: Whether the spellings are those already registered by the first ads; then no ad needs to record its own.
 _OWN_IS_USUAL: Final = ClassAd({"ProcId": 0, "GlobalJobId": ""}).own_spellings is None
-
-
-class JobSource(Protocol):
-    """The common ad of the jobs of a cluster, and their differences."""
-
-    @property
-    def common(self) -> ClassAd:
-        """The attributes that all jobs have in common."""
-
-    def for_cluster(self, number: int) -> JobSource:
-        """The same, with everything filled in that depends on the cluster's number."""
-
-    @property
-    def count(self) -> int:
-        """Number of jobs in the cluster."""
-
-    @property
-    def varying(self) -> frozenset[str]:
-        """Folded names of the attributes that differ."""
-
-    def differences(self, index: int) -> Mapping[str, Any]:
-        """Attributes in which one job differs from the cluster: name to cell of an ad."""
-
-    def mistake(self, index: int) -> str:
-        """Why one job is not what its description says; "" if it is correct."""
-
-    @property
-    def longest(self) -> int:
-        """The job whose item is the longest, in characters; 0 if jobs do not differ by items."""
-
-    def items(self, jobs: int) -> int:
-        """Of how many items the first so many jobs are."""
-
-    def to_data(self) -> Any:
-        """All data as JSON."""
 
 
 _NAME: Final = fold(NAME)

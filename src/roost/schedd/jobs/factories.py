@@ -10,7 +10,7 @@ All jobs of these are in the queue from the start, whatever limit they have:
 * nodes of workflows: a workflow learns from its log how many jobs a node has before any of them ends;
 * jobs whose files are copied to the queue: each has its files there before it may start.
 
-When jobs are made is decided in `roost.schedd.jobs.making`.
+When jobs are made is decided in `roost.schedd.materialization`.
 """
 
 from __future__ import annotations

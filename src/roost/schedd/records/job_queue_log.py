@@ -25,7 +25,8 @@ from roost.classad.ad import Cell
 from roost.classad.unparse import item_node, unparse
 from roost.schedd import changes as ch
 from roost.schedd.identifiers import JobId
-from roost.schedd.jobs.book import Cluster, JobSource, held_at_submit
+from roost.schedd.job_source import JobSource
+from roost.schedd.jobs.book import Cluster, held_at_submit
 from roost.schedd.jobs.factories import Factory
 from roost.schedd.jobs.ranges import Ranges
 from roost.schedd.status import JobStatus

@@ -37,9 +37,9 @@ from roost.schedd.job_policy.pool_policy import forbids, imposes, kept
 from roost.schedd.jobs.book import Job
 from roost.schedd.jobs.crontab import has_crontab
 from roost.schedd.jobs.job_transitions import On
+from roost.schedd.jobs.local import is_local
 from roost.schedd.runs import gangs
 from roost.schedd.runs.gangs import back_to_idle
-from roost.schedd.runs.local import is_local
 from roost.schedd.runs.match_macros import Unexpandable, expanded
 from roost.schedd.runs.news import address, count_checkpoints, count_suspension, present, take_over
 from roost.schedd.runs.outcome import HoldReason, at_exit, hold, leave_removed, remove, requeue

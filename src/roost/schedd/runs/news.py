@@ -12,7 +12,6 @@ from roost.classad import ClassAd
 from roost.classad.values import fold
 from roost.model.addresses import daemon_address
 from roost.model.claims import RunStanding
-from roost.schedd.admission.owned import COUNTED, IMMUTABLE
 from roost.schedd.cell.usage import charge
 from roost.schedd.claims.claim_table import ClaimTable
 from roost.schedd.claims.held_claims import HeldClaim
@@ -22,6 +21,7 @@ from roost.schedd.events import FilesMoved, JobSaid, RunMeasured, RunSaved, RunS
 from roost.schedd.identifiers import JobId
 from roost.schedd.jobs.book import GROUPS, Job
 from roost.schedd.jobs.job_transitions import On
+from roost.schedd.jobs.owned import COUNTED, IMMUTABLE
 from roost.schedd.status import ON_MACHINE, JobStatus
 from roost.schedd.work import PLAIN, Work
 

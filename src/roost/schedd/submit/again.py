@@ -14,7 +14,7 @@ from typing import Final
 from roost.base.records import replace
 from roost.classad import ClassAd
 from roost.classad.values import fold
-from roost.schedd.admission.owned import NOT_SUBMITTED, RECORDED
+from roost.schedd.jobs.owned import NOT_SUBMITTED, RECORDED
 from roost.schedd.status import JobStatus
 from roost.schedd.submit.batch import same
 from roost.schedd.submit.plan import ClusterPlan

@@ -14,7 +14,7 @@ from typing import Final
 from roost.base.records import dataclass
 from roost.classad import UNDEFINED
 from roost.classad.ad import Cell
-from roost.schedd.admission.owned import NOT_DESCRIBED, ZERO_SECONDS, ZEROES
+from roost.schedd.jobs.owned import NOT_DESCRIBED, ZERO_SECONDS, ZEROES
 from roost.schedd.submit import ending, files, matching, program, requests, retries
 from roost.schedd.submit.commands import SIMPLE, Command, CommandKind
 from roost.schedd.submit.diagnostics import SubmitCode

@@ -28,13 +28,13 @@ from roost.node.host import Host, Out
 from roost.node.host_plan import SlotPlan
 from roost.node.host_slots import HostSlot, OfferLeftovers, Starter
 from roost.sim.engine import Engine
-from roost.sim.forecast.polling import Polling
 from roost.sim.machine.own_work import OwnWork
 from roost.sim.machine.plan import MachinePlan
+from roost.sim.machine.polling import Polling
 from roost.sim.machine.process import Process
+from roost.sim.machine.queue_link import QueueLink
 from roost.sim.machine.run import REPEATED, Run
 from roost.sim.machine.watcher import Watcher
-from roost.sim.queue.link import QueueLink
 from roost.startd.draining import DrainOrder, OnCompletion
 from roost.startd.layout.change import PresentLayout
 from roost.startd.machine import SlotStep

@@ -23,9 +23,9 @@ from roost.model import starter_events as ev
 from roost.model.starter import Ending, ExitReport, HookPoint, Method, StarterTimer, Usage
 from roost.node.host_slots import Starter
 from roost.sim.engine import RANK_STARTER
-from roost.sim.forecast.starter_quiescence import asked_for, poll_matters_at, report_matters_at
 from roost.sim.inputs.workload import Job
 from roost.sim.machine.process import End, Process
+from roost.sim.machine.starter_quiescence import asked_for, poll_matters_at, report_matters_at
 from roost.starter.queue_environment import task_of
 from roost.starter.scripts import expanded
 from roost.starter.states import State

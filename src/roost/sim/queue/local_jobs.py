@@ -12,7 +12,7 @@ from roost.base.records import replace
 from roost.config import Config, MemoryHost
 from roost.schedd import events as ev
 from roost.schedd.claims.held_claims import Stage
-from roost.schedd.runs.local import MACHINE_CONFIG, is_local, local_name, next_beside
+from roost.schedd.jobs.local import MACHINE_CONFIG, is_local, local_name, next_beside
 from roost.sim.inputs.owners import NOBODY
 from roost.sim.inputs.workload import Job
 from roost.sim.machine.host import Machine

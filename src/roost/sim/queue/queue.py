@@ -31,11 +31,11 @@ from roost.schedd.status import ON_MACHINE, JobStatus
 from roost.sim.bus import AT_ONCE, TRIP_S_MAX, Bus
 from roost.sim.cell import OPERATOR, NoSuchQueue, SimulatedCell
 from roost.sim.engine import Engine
-from roost.sim.forecast.starter_quiescence import reported_in
 from roost.sim.inputs.workload import Job
 from roost.sim.machine.host import Machine
 from roost.sim.machine.process import End
 from roost.sim.machine.run import Run
+from roost.sim.machine.starter_quiescence import reported_in
 from roost.sim.queue.clock import QueueClock
 from roost.sim.queue.disk import Disk
 from roost.sim.queue.job_changes import JobChange, job_change

@@ -8,7 +8,7 @@ from typing import Any, Final
 from roost.classad import ClassAd
 from roost.classad.ad import MISSING
 from roost.classad.values import fold
-from roost.schedd.admission.owned import RECORDED
+from roost.schedd.jobs.owned import RECORDED
 from roost.sim.inputs.workload import Job
 
 #: Attributes that the queue sets itself.
@@ -17,7 +17,7 @@ _LOGS: Final = ("userlog", "dagmannodeslog")
 
 
 class Source:
-    """The jobs of a cluster; see `roost.schedd.jobs.book.JobSource`."""
+    """The jobs of a cluster; see `roost.schedd.job_source.JobSource`."""
 
     __slots__ = ("_own", "common", "count", "varying")
 

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Final
 
 from roost.runtime.bus.client import Carrier
-from roost.runtime.bus.settings import BusError
+from roost.runtime.bus_settings import BusError
 from roost.runtime.files.deputies import with_hands
 from roost.runtime.files.deputy.hands import Hands
 from roost.runtime.node.runs.job_environment import CHIRP_CONFIG

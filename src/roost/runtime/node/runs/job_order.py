@@ -31,8 +31,8 @@ from roost.runtime.node.runs.job_environment import (
     write_ads,
     write_hostfile,
 )
+from roost.runtime.node.runs.job_tasks import DOOR, door_words
 from roost.runtime.node.runs.script_values import script_values
-from roost.runtime.node.tasks.job_tasks import DOOR, door_words
 from roost.runtime.processes.accounts import Account, account_named, can_switch_user, own_account
 from roost.runtime.processes.isolation import Isolation, isolation_of
 from roost.runtime.processes.memory_control import memory_limit

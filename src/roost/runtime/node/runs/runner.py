@@ -49,12 +49,12 @@ from roost.runtime.node.runs.job_order import (
     runs_as_daemon,
     runs_as_owner,
 )
+from roost.runtime.node.runs.job_tasks import JobTasks
 from roost.runtime.node.runs.job_tmpdir import LISTED, make_tmpdir, remove_tmpdir, removed_at_once, tmpdir_of
 from roost.runtime.node.runs.reports import file_name
 from roost.runtime.node.runs.reused_sandboxes import Sandboxes
 from roost.runtime.node.runs.scratch import Scratch
 from roost.runtime.node.sessions import Sessions
-from roost.runtime.node.tasks.job_tasks import JobTasks
 from roost.runtime.processes.accounts import Account, NoSuchAccount, account_numbered, can_switch_user
 from roost.runtime.processes.family import Family, adopt
 from roost.runtime.processes.nursery import AlreadyStarted, Nursery, NurseryFailed

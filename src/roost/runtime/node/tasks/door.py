@@ -23,7 +23,7 @@ import struct
 from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from roost.runtime.node.tasks.job_tasks import JobTasks, PeerSilent, door_name, secret_of
+from roost.runtime.node.runs.job_tasks import JobTasks, PeerSilent, door_name, secret_of
 from roost.runtime.node.tasks.relays import TaskRelay
 from roost.wire import messages as m
 from roost.wire.codec import decode, encode

@@ -22,7 +22,7 @@ from roost.runtime.files.input_files import initial_directory
 from roost.runtime.home import Home
 from roost.runtime.node.runs.job_environment import account_environment, lent_environment
 from roost.runtime.node.runs.job_order import given_environment, niceness_in, rlimits
-from roost.runtime.node.tasks.job_tasks import DOOR
+from roost.runtime.node.runs.job_tasks import DOOR
 from roost.runtime.processes.accounts import Account, own_account
 from roost.runtime.processes.memory_control import memory_limit
 from roost.runtime.processes.spawn_order import RelayOrder, SpawnOrder

@@ -1,7 +1,7 @@
 """Tasks that slave tasks start: their machine forwards requests at its socket to the machine of the job's master.
 
 Only that machine knows where the job has its slots, counts its tasks and ends them, so it handles a task of a task like
-one of its own (`job_tasks`), and answers on behalf of the machine of the task. It accepts such requests only from
+one of its own (`runs.job_tasks`), and answers on behalf of the machine of the task. It accepts such requests only from
 machines where the job has had tasks. A restarted machine is asked for the same task again, so nothing is lost.
 """
 
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 import msgspec
 
 from roost.runtime.bus.client import Carrier
-from roost.runtime.node.tasks.job_tasks import ANSWER_S, KINDS, TRY_S, JobTasks, PeerSilent, ask_machine
+from roost.runtime.node.runs.job_tasks import ANSWER_S, KINDS, TRY_S, JobTasks, PeerSilent, ask_machine
 from roost.wire import messages as m
 from roost.wire.messages import Message
 

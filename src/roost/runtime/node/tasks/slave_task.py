@@ -1,7 +1,7 @@
 """One slave task of a parallel job on this machine: its process, its output, its input, and its end.
 
-Its streams are `live_streams`: neither the end of this daemon nor that of the requesting one loses any output. Files
-besides its shepherd's record describe the task and its end, for a later daemon.
+Its streams are `processes.live_streams`: neither the end of this daemon nor that of the requesting one loses any
+output. Files besides its shepherd's record describe the task and its end, for a later daemon.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from roost.base.records import dataclass
 from roost.model.cell_accounting import TaskUse
 from roost.model.starter import Usage
 from roost.runtime.files.whole_files import write_whole
-from roost.runtime.node.live_streams import LiveStreams
 from roost.runtime.processes.family import Family
+from roost.runtime.processes.live_streams import LiveStreams
 from roost.runtime.processes.spawn_order import ProcessEnd
 from roost.wire.messages import TaskPrinted, TaskTook, WriteTask
 

@@ -23,7 +23,7 @@ from roost.model.slots import SlotId
 from roost.node.machine import NodeSlot
 from roost.node.task_places import TaskSlot, free_slot
 from roost.runtime.node.runs.job_order import BadJob, account_of, runs_as_daemon, runs_as_owner
-from roost.runtime.node.tasks.job_tasks import door_words
+from roost.runtime.node.runs.job_tasks import door_words
 from roost.runtime.node.tasks.order import TaskWork, task_order
 from roost.runtime.node.tasks.relays import TaskRelay, opened, relayed, told
 from roost.runtime.node.tasks.slave_site import SlaveSite, sites_in

@@ -12,9 +12,9 @@ from typing import Any, Final
 
 from roost.base.records import replace
 from roost.runtime.bus.budget import Budget
-from roost.runtime.queue.cell.accounting_store import FIGURES, SummaryKey, Wanted, lines, sums
+from roost.runtime.queue.database.accounting_store import FIGURES, SummaryKey, Wanted, lines, sums
+from roost.runtime.queue.database.store import Store
 from roost.runtime.queue.past_jobs import PastJobs
-from roost.runtime.queue.store import Store
 from roost.wire.requests.cell import AccountingLines, AccountingSum, AccountingSums
 from roost.wire.structs import data_of
 

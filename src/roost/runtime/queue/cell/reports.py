@@ -8,9 +8,9 @@ from typing import Protocol
 from roost.model.cell_reporting import PlainReport, Report, Reporting
 from roost.model.cell_reservations import AdvanceReservation
 from roost.runtime.identity import host_name
-from roost.runtime.queue.cell.store import ReservationCommit
+from roost.runtime.queue.database.cell_store import ReservationCommit
+from roost.runtime.queue.database.store import Store
 from roost.runtime.queue.exported_files import ExportedFiles
-from roost.runtime.queue.store import Store
 from roost.schedd.queue import Queue
 
 

@@ -25,7 +25,7 @@ from roost.model.cell_reservations import ACTOR, NUMBER_MAX, AdvanceReservation,
 from roost.runtime.database_guard import StoreError
 from roost.runtime.queue.cell.records import record_of_reservation
 from roost.runtime.queue.cell.reports import of_reservation
-from roost.runtime.queue.cell.store import KeptCell, ReservationCommit
+from roost.runtime.queue.database.cell_store import KeptCell, ReservationCommit
 from roost.schedd.events import Acted, Action
 from roost.schedd.identifiers import JobId
 from roost.schedd.jobs.book import Cluster
@@ -42,10 +42,11 @@ from roost.wire.structs import data_of, read
 
 if TYPE_CHECKING:
     from roost.runtime.clock import Clock
+    from roost.runtime.queue.database.kept import Noted
+    from roost.runtime.queue.database.store import Store
     from roost.runtime.queue.database_watch import DatabaseWatch
     from roost.runtime.queue.demands import Demands
     from roost.runtime.queue.exported_files import ExportedFiles
-    from roost.runtime.queue.store import Noted, Store
     from roost.schedd.events import Event
     from roost.schedd.queue import Queue
 
@@ -168,7 +169,7 @@ class Reservations:
         return DeletedReservation(number=number, outcome="registered")
 
     async def _note(self, record: Any) -> None:
-        from roost.runtime.queue.cell.store import StatesCommit
+        from roost.runtime.queue.database.cell_store import StatesCommit
 
         commit = StatesCommit(states={}, record=audit_data(record))
         self._daemon.tell(await self._daemon.on_store(self._daemon.store.keep_instances, commit))

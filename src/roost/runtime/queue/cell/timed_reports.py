@@ -17,8 +17,8 @@ from roost.model.cell_reporting import Report
 from roost.model.cell_requests import TASK
 from roost.runtime.clock import Clock
 from roost.runtime.database_guard import StoreError
+from roost.runtime.queue.database.store import Store
 from roost.runtime.queue.exported_files import ExportedFiles
-from roost.runtime.queue.store import Store
 from roost.schedd.events import DayBegan, Event
 from roost.schedd.queue import Queue
 

@@ -9,7 +9,7 @@ from tests.classad.forms.strategies import ads, trees
 
 from roost.classad import ClassAd, Expr, parse_expression, unparse
 from roost.classad.tracing import trace
-from roost.cli.explain.trace_view import draw
+from roost.cli.classad.trace_view import draw
 
 # hypothesis finds the representation of the strategies too long when it reports on them.
 pytestmark = pytest.mark.filterwarnings("ignore:Generating overly large repr")

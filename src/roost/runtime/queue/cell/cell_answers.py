@@ -33,9 +33,9 @@ from roost.runtime.queue.cell.edits import Rights, edited
 from roost.runtime.queue.cell.records import record_of_changes, record_of_denied, record_of_states, told
 from roost.runtime.queue.cell.reports import go_by, of_loads, of_states
 from roost.runtime.queue.cell.reservations import Reservations
-from roost.runtime.queue.cell.store import CellCommit, GivenState, KeptCell, StatesCommit
 from roost.runtime.queue.cell.timed_reports import TimedReports
 from roost.runtime.queue.cell.verifier import Verifier
+from roost.runtime.queue.database.cell_store import CellCommit, GivenState, KeptCell, StatesCommit
 from roost.schedd.claims.held_claims import Stage
 from roost.schedd.events import ErrorsCleared, UsageCleared, UsageRuled
 from roost.wire.ads import ad_data
@@ -72,10 +72,11 @@ if TYPE_CHECKING:
     from roost.model.queue_context import QueueContext
     from roost.runtime.clock import Clock
     from roost.runtime.queue.actions import Selection
+    from roost.runtime.queue.database.kept import Noted
+    from roost.runtime.queue.database.store import Store
     from roost.runtime.queue.database_watch import DatabaseWatch
     from roost.runtime.queue.demands import Demands
     from roost.runtime.queue.exported_files import ExportedFiles
-    from roost.runtime.queue.store import Noted, Store
     from roost.runtime.role import RoleContext
     from roost.schedd.claims.claim_table import QueueSettings
     from roost.schedd.events import Event

@@ -21,11 +21,11 @@ from roost.model.starter import Ending
 from roost.model.starter_effects import StartJob
 from roost.node.machine import NodeSlot
 from roost.node.records import UnreadableRecord, left_slots, restore, starter_of
+from roost.runtime.node.runs.job_tasks import SLAVES
 from roost.runtime.node.runs.job_tmpdir import LISTED, remove_tmpdir
 from roost.runtime.node.runs.reports import file_name
 from roost.runtime.node.runs.reused_sandboxes import ASIDE
 from roost.runtime.node.runs.runner import BASELINE
-from roost.runtime.node.tasks.job_tasks import SLAVES
 from roost.runtime.processes.family import Family, adopt, bury
 from roost.runtime.processes.hook_programs import remove_hook_calls
 from roost.runtime.processes.run_records import RunRecord

@@ -13,8 +13,8 @@ import pytest
 
 from roost.classad import ClassAd, parse_expression
 from roost.schedd import events as ev
+from roost.schedd import placing
 from roost.schedd.identifiers import JobId
-from roost.schedd.jobs import placing
 from roost.schedd.jobs.idle import IdleGroup
 from roost.schedd.queue import Queue
 from roost.sim.queue.disk import Disk

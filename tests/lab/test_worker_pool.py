@@ -18,12 +18,12 @@ from pathlib import Path
 import pytest
 
 from roost.cli.lab import command as lab
+from roost.lab import worker_pool
 from roost.lab.replay import leftovers
 from roost.lab.replay.leftovers import RunDirectory, sweep
-from roost.lab.scenario import worker_pool
 from roost.lab.scenario.file import read_scenarios
 from roost.lab.scenario.values import Scenario
-from roost.lab.scenario.worker_pool import Progress, RunOptions, WorkerPool
+from roost.lab.worker_pool import Progress, RunOptions, WorkerPool
 
 #: A scenario of ten days, and short ones.
 SCENARIOS = """

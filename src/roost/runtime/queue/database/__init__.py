@@ -1,0 +1,1 @@
+"""The tables of the queue's database, what is written to them, and what is read from them."""
