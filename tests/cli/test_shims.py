@@ -62,7 +62,14 @@ def test_an_interpreter_with_a_long_path_is_started_through_a_shell(
 def test_a_directory_can_be_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["shims", "condor", "--dir", str(tmp_path), "--path"]) == 0
     assert capsys.readouterr().out == f"{tmp_path}\n"
-    assert sorted(COMMANDS) == sorted(each.name for each in tmp_path.iterdir())
+    assert sorted([*COMMANDS, "share"]) == sorted(each.name for each in tmp_path.iterdir())
+
+
+def test_what_a_directory_has_in_share_is_left_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "share").mkdir()
+    (tmp_path / "share/mine").touch()
+    assert main(["shims", "condor", "--dir", str(tmp_path), "--path"]) == 0
+    assert [each.name for each in (tmp_path / "share").iterdir()] == ["mine"]
 
 
 def test_modules_are_packages_beside_a_link_to_this_copy_of_roost(
@@ -97,11 +104,13 @@ def test_grid_engines_users_find_its_commands_and_its_root(
     done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=True)
     qsub, qmaster, *usage = done.stdout.splitlines()
     assert qsub == str(tmp_path / "bin/qsub") and qmaster and usage == ["SGE 8.1.9", "usage: qsub [options]"]
-    plain = f'. "{common}/settings.sh"; command -v qsub; echo "$SGE_ROOT"'
-    done = subprocess.run(["sh", "-c", plain], capture_output=True, text=True, check=True)
+    plain = f'. "{common}/settings.sh"; command -v qsub; echo "$SGE_ROOT"; echo "$MANPATH"'
+    bare = {"PATH": os.environ["PATH"]}
+    done = subprocess.run(["sh", "-c", plain], capture_output=True, text=True, env=bare, check=True)
     root = home / "gridengine"
     arc = subprocess.run([root / "util/arch"], capture_output=True, text=True, check=True).stdout.strip()
-    assert done.stdout.splitlines() == [str(root / "bin" / arc / "qsub"), str(root)]
+    assert done.stdout.splitlines() == [str(root / "bin" / arc / "qsub"), str(root), f"{root}/man:"]
+    assert (root / "man/man1/qsub.1").is_file()
 
 
 def test_scripts_and_modules_that_name_a_pool_find_it_in_an_empty_environment(

@@ -6,11 +6,14 @@ from pathlib import Path
 import pytest
 from website.manual import generate as manual
 
+from roost.cli.condor import names as condor
+from roost.cli.gridengine import names as gridengine
 from roost.tables.pages import filled
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGES = manual.pages(DOCS)
 INSTALLED = manual.installed()
+PACKAGED = manual.packaged()
 
 
 @pytest.mark.parametrize("path", PAGES)
@@ -21,6 +24,23 @@ def test_a_generated_page_is_current(path):
 @pytest.mark.parametrize("path", INSTALLED)
 def test_a_file_to_be_installed_is_current(path):
     assert (DOCS.parent / "share" / path).read_text(encoding="utf-8") == INSTALLED[path], "run `make docs`"
+
+
+@pytest.mark.parametrize("path", PACKAGED)
+def test_a_file_of_the_shims_is_current(path):
+    assert (DOCS.parent / manual.COMMANDS / path).read_text(encoding="utf-8") == PACKAGED[path], "run `make docs`"
+
+
+def test_the_shims_have_no_other_files():
+    commands = DOCS.parent / manual.COMMANDS
+    assert {str(path.relative_to(commands)) for path in commands.glob("*/share/**/*") if path.is_file()} == set(
+        PACKAGED
+    )
+
+
+def test_every_command_of_the_shims_says_what_it_does():
+    for names in (condor, gridengine):
+        assert list(names.SYNOPSES) == list(names.COMMANDS)
 
 
 def test_nothing_else_is_installed():
@@ -34,6 +54,7 @@ def test_the_program_writes_the_pages_and_says_how_it_is_called(tmp_path, capsys
     assert manual.main([str(tmp_path / "docs")]) == 0
     assert (tmp_path / "docs/lint/index.md").is_file()
     assert (tmp_path / "share/man/man1/roost.1").is_file()
+    assert (tmp_path / manual.COMMANDS / "condor/share/man/man1/condor_q.1").is_file()
     assert manual.main([]) == 2
     assert "DOCS" in capsys.readouterr().err
 

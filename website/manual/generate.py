@@ -2,7 +2,7 @@
 
 Each module makes its own pages, as a dict from path to text, and blocks, as a dict from path to name to lines; a test
 holds the committed pages against them. Man pages and the scripts that complete commands in shells go into `share` next
-to DOCS: the package installs them from there.
+to DOCS: the package installs them from there. Those of other systems' commands go into the packages of these commands.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Final
 
 from website.manual import (
     classad,
@@ -20,6 +21,7 @@ from website.manual import (
     man_pages,
     policy,
     pool_page,
+    shims,
     startd,
     starter,
     wire,
@@ -32,6 +34,9 @@ from roost.dag import docs as dag
 from roost.policy.lint import pages as lint
 from roost.schedd.submit import docs as submit
 from roost.tables.pages import filled
+
+#: Where the packages of other systems' commands are.
+COMMANDS: Final = "src/roost/cli"
 
 
 def pages(docs: Path) -> dict[str, str]:
@@ -65,13 +70,19 @@ def installed() -> dict[str, str]:
     }
 
 
+def packaged() -> dict[str, str]:
+    """Path below the package of commands to text: what `roost shims` puts next to its scripts."""
+    return shims.share()
+
+
 def main(arguments: list[str]) -> int:
     """Write the pages below the directory given, and what is installed next to it."""
     if len(arguments) != 1:
         print("usage: python -m website.manual.generate DOCS", file=sys.stderr)
         return 2
     docs = Path(arguments[0]).resolve()
-    for directory, texts in ((docs, pages(docs)), (docs.parent / "share", installed())):
+    root = docs.parent
+    for directory, texts in ((docs, pages(docs)), (root / "share", installed()), (root / COMMANDS, packaged())):
         for path, text in texts.items():
             file = directory / path
             file.parent.mkdir(parents=True, exist_ok=True)

@@ -10,7 +10,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from roost import __version__
+from website.manual.troff import head, plain, prose
+
 from roost.cli.help.groups import GROUPS
 from roost.cli.help.topics import TOPICS
 from roost.cli.parsing import commands_of, subparsers_of
@@ -34,20 +35,20 @@ def pages() -> dict[str, str]:
 
 
 def _top_page(top: argparse.ArgumentParser, about: dict[str, str]) -> Iterator[str]:
-    yield from _head("roost", "a workload manager whose heart is policy")
+    yield from head("roost", "a workload manager whose heart is policy")
     yield from (".B roost", r".I COMMAND", "\\&...", ".SH DESCRIPTION")
-    yield _text(
+    yield plain(
         "A pool is a set of machines whose owners share them. Users submit jobs, and expressions that owners and "
         "administrators write decide which job may use which machine, and when. Each command has a page of its own, "
         "such as roost-submit(1)."
     )
     for group in GROUPS:
-        yield from (f".SH {_text(group.title.upper())}", f"For example: {_text(group.example)}")
+        yield from (f".SH {plain(group.title.upper())}", f"For example: {plain(group.example)}")
         for name in group.commands:
-            yield from (".TP", f".BR roost\\-{name} (1)", _text(about[name]))
+            yield from (".TP", f".BR roost\\-{name} (1)", plain(about[name]))
     for name in _ON_TOP:
-        yield f".SH {_text(TOPICS[name].title.upper())}"
-        yield from _paragraphs(TOPICS[name].text)
+        yield f".SH {plain(TOPICS[name].title.upper())}"
+        yield from prose(TOPICS[name].text)
     yield ""
 
 
@@ -57,39 +58,31 @@ def _command_page(
     about: str,
     below: list[tuple[tuple[str, ...], argparse.ArgumentParser, str]],
 ) -> Iterator[str]:
-    yield from _head(f"roost-{name}", about)
+    yield from head(f"roost-{name}", about)
     for at, each in enumerate([each for _, each, _ in below] or [parser]):
         yield from [".br"] if at else []
         yield from _synopsis(each)
     yield ".SH DESCRIPTION"
-    yield _text(parser.description or f"{about[:1].upper()}{about[1:]}.")
+    yield plain(parser.description or f"{about[:1].upper()}{about[1:]}.")
     if below:
         yield ".SH COMMANDS"
     for words, each, told in below:
-        yield f".SS roost {_text(' '.join(words))}"
-        yield _text(each.description or f"{told[:1].upper()}{told[1:]}.")
+        yield f".SS roost {plain(' '.join(words))}"
+        yield plain(each.description or f"{told[:1].upper()}{told[1:]}.")
         yield from _arguments(each)
     if not below:
         yield ".SH OPTIONS"
         yield from _arguments(parser)
     yield ".SH EXIT STATUS"
-    yield from _paragraphs(TOPICS["exit-status"].text)
+    yield from prose(TOPICS["exit-status"].text)
     yield from (".SH SEE ALSO", ".BR roost (1)", "")
-
-
-def _head(name: str, about: str) -> Iterator[str]:
-    yield '.\\" Generated from the parsers of roost; do not edit.'
-    yield f'.TH {name.upper()} 1 "" "Roost {__version__}" "Roost"'
-    yield ".SH NAME"
-    yield f"{_text(name)} \\- {_text(about)}"
-    yield ".SH SYNOPSIS"
 
 
 def _synopsis(parser: argparse.ArgumentParser) -> Iterator[str]:
     usage = re.sub(r"\s+", " ", parser.format_usage().removeprefix("usage:")).strip()
     words = parser.prog
-    yield f".B {_text(words)}"
-    yield _text(usage.removeprefix(words).strip())
+    yield f".B {plain(words)}"
+    yield plain(usage.removeprefix(words).strip())
 
 
 def _arguments(parser: argparse.ArgumentParser) -> Iterator[str]:
@@ -101,25 +94,8 @@ def _arguments(parser: argparse.ArgumentParser) -> Iterator[str]:
         value = metavar or ("|".join(map(str, action.choices)) if action.choices else action.dest.upper())
         yield ".TP"
         if action.option_strings:
-            names = ", ".join(f"\\fB{_text(each)}\\fR" for each in action.option_strings)
-            yield names + (f" \\fI{_text(value)}\\fR" if action.nargs != 0 else "")
+            names = ", ".join(f"\\fB{plain(each)}\\fR" for each in action.option_strings)
+            yield names + (f" \\fI{plain(value)}\\fR" if action.nargs != 0 else "")
         else:
-            yield f"\\fI{_text(value)}\\fR"
-        yield _text(action.help or action.dest)
-
-
-def _paragraphs(text: str) -> Iterator[str]:
-    """Paragraphs of a topic; a table becomes a list of terms."""
-    for line in text.splitlines():
-        cells = [cell.strip() for cell in line.strip("|").split("|")]
-        if not line.startswith("|"):
-            yield _text(line)
-        elif not line.startswith("|---") and cells[1] not in ("meaning", "effect"):
-            yield from (".TP", f".B {_text(cells[0])}", _text(cells[1]))
-
-
-def _text(text: str) -> str:
-    """Text as troff takes it, without the marks of Markdown."""
-    plain = text.replace("`", "").replace("\\", "\\e").replace("-", "\\-")
-    plain = plain.replace("…", "...").replace("–", "\\(en").replace("·", "\\(bu")
-    return f"\\&{plain}" if plain[:1] in (".", "'") else plain
+            yield f"\\fI{plain(value)}\\fR"
+        yield plain(action.help or action.dest)

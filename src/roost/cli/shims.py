@@ -3,12 +3,15 @@
 The commands are small scripts that Roost writes into a directory of its own, one for each version of Roost and each
 interpreter, so that several can be used side by side. What is printed is for the shell to evaluate::
 
-    eval "$(roost shims condor)"             # bash, zsh, sh
+    eval "$(roost shims condor)"             # bash, zsh, sh; also MANPATH, and completion in an interactive shell
     roost shims condor --shell fish | source
     eval "$(roost shims gridengine)"         # Grid Engine's commands, SGE_ROOT and SGE_CELL
     eval "$(roost shims drmaa)"              # libdrmaa.so, compiled here, and drmaa.h next to it
     eval "$(roost shims python)"             # modules: htcondor2, classad2, htcondor, classad, drmaa
     roost shims condor --home /srv/pool --dir /usr/local/lib/roost-condor --path
+
+Man pages and completions come with the package (`share` in the package of the commands, written by `make docs`). A link
+next to the scripts leads there, for man-db looks for pages in ``share/man`` below each directory of the PATH.
 
 Services that clean the environment lose ROOST_HOME, and with it the pool. With ``--home`` the scripts and modules
 contain a state directory, which is used if ROOST_HOME is not set.
@@ -127,6 +130,7 @@ def run(args: argparse.Namespace) -> int:
             write_modules(directory, home)
         else:
             write_commands(directory, _commands(args.kind), home)
+            _link_share(directory, args.kind)
         shell = args.shell or _shell()
         extra = _gridengine(shell) if args.kind == "gridengine" and not args.path else []
         if library is not None and not args.path:
@@ -135,6 +139,8 @@ def run(args: argparse.Namespace) -> int:
         raise CommandError(
             f"{error.filename or directory}: {error.strerror}; name another directory with --dir"
         ) from None
+    if args.kind in ("condor", "gridengine") and not args.path:
+        extra += help_words(shell, shared(args.kind))
     for line in extra:
         say(line)
     say(str(directory) if args.path else words(shell, KINDS[args.kind].variable, str(directory)))
@@ -198,11 +204,25 @@ def write_modules(directory: Path, home: str = "") -> None:
         package = directory.joinpath(*name.split("."))
         package.mkdir(parents=True, exist_ok=True)
         write_script(package / "__init__.py", _PASSING_ON.format(real=real, finding=_finding(home)), mode=0o644)
-    link = directory / "roost"
-    here = Path(__file__).resolve().parents[1]
-    if not link.is_symlink() or link.readlink() != here:
-        fresh = directory / f".roost.{os.getpid()}"
-        fresh.symlink_to(here, target_is_directory=True)
+    _write_link(directory / "roost", Path(__file__).resolve().parents[1])
+
+
+def shared(kind: str) -> Path:
+    """The directory of the package with the man pages and completions of commands."""
+    return Path(__file__).resolve().parent / kind / "share"
+
+
+def _link_share(directory: Path, kind: str) -> None:
+    """Link the man pages and completions of commands next to them, unless something else has the name."""
+    link = directory / "share"
+    if link.is_symlink() or not link.exists():
+        _write_link(link, shared(kind))
+
+
+def _write_link(link: Path, target: Path) -> None:
+    if not link.is_symlink() or link.readlink() != target:
+        fresh = link.with_name(f".{link.name}.{os.getpid()}")
+        fresh.symlink_to(target, target_is_directory=True)
         fresh.replace(link)
 
 
@@ -223,3 +243,25 @@ def words(shell: str, variable: str, directory: str) -> str:
         return f'if ( ! $?{variable} ) setenv {variable} ""; setenv {variable} {quoted}:"${variable}"'
     first = f'case ":${{{variable}-}}" in :{quoted}:*) ;; '
     return f'{first}*) export {variable}={quoted}"${{{variable}:+:${variable}}}" ;; esac'
+
+
+def help_words(shell: str, share: Path) -> list[str]:
+    """The shell code that adds man pages to MANPATH, and loads completions if the shell is interactive.
+
+    An empty element of MANPATH, here after the last colon, stands for the pages of the system.
+    """
+    pages = shlex.quote(str(share / "man"))
+    if shell == "fish":
+        return [
+            f"if not contains -- {pages} $MANPATH; set -q MANPATH; or set -gx MANPATH ''; "
+            f"set -gx MANPATH {pages} $MANPATH; end;",
+            f"status is-interactive; and source {shlex.quote(str(share / 'completion.fish'))};",
+        ]
+    if shell in ("csh", "tcsh"):
+        return [f"{words(shell, 'MANPATH', str(share / 'man'))};"]
+    bash, zsh = (shlex.quote(str(share / f"completion.{name}")) for name in ("bash", "zsh"))
+    return [
+        f'case ":${{MANPATH-}}:" in *:{pages}:*) ;; *) export MANPATH={pages}:"${{MANPATH-}}" ;; esac;',
+        f'case $- in *i*) if [ -n "${{BASH_VERSION-}}" ]; then . {bash}; '
+        f'elif [ -n "${{ZSH_VERSION-}}" ]; then . {zsh}; fi ;; esac;',
+    ]

@@ -2,6 +2,7 @@
 
 ``default/common``  ``act_qmaster``, ``bootstrap``, ``settings.sh``, ``settings.csh``, and ``sge_request``, into which
                     an administrator writes options for all users
+``man``             the man pages of the commands
 ``bin/ARC``         Grid Engine's commands, for the pool of this state directory unless ROOST_HOME names another
 ``util/arch``       prints ARC
 ``util/resources/jsv/jsv_include.sh``  functions for verifiers in shell, which source it by that name
@@ -36,6 +37,7 @@ default_domain          none
 ignore_fqdn             false
 security_mode           none
 """
+_MAN_PAGES: Final = Path(__file__).resolve().parents[1] / "cli/gridengine/share/man"
 _JSV_INCLUDE: Final = Path(__file__).with_name("jsv_include.sh")
 _REQUEST_LINES: Final = "# Options that qsub takes as if they stood first on its command line; see sge_request(5).\n"
 
@@ -73,13 +75,15 @@ def write_root(home: Home) -> Path:
             continue
         path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
         write_script(path, text, mode)
+    if not (root / "man").is_symlink():
+        (root / "man").symlink_to(_MAN_PAGES, target_is_directory=True)
     return root
 
 
 def _files(home: Home, root: Path) -> Mapping[str, tuple[str, int]]:
     """Path in the root to its text and its mode."""
     common = f"{CELL}/common"
-    where, path = shlex.quote(str(root)), shlex.quote(str(root / "bin" / arc()))
+    where, path, pages = (shlex.quote(str(root / name)) for name in ("", f"bin/{arc()}", "man"))
     head = f"import os\nos.environ.setdefault('ROOST_HOME', {str(home.path)!r})\n"
     entry = "from roost.cli.gridengine.entry import run_and_leave\nrun_and_leave({!r}, sys.argv[1:])\n"
     commands = {f"bin/{arc()}/{name}": (script(head + entry.format(name), "Roost"), 0o755) for name in NAMES}
@@ -91,11 +95,12 @@ def _files(home: Home, root: Path) -> Mapping[str, tuple[str, int]]:
         f"{common}/{REQUESTS}": (_REQUEST_LINES, 0o644),
         f"{common}/settings.sh": (
             f"SGE_ROOT={where}; export SGE_ROOT\nSGE_CELL={CELL}; export SGE_CELL\nSGE_ARCH={arc()}; export SGE_ARCH\n"
-            f'PATH={path}:"$PATH"; export PATH\n',
+            f'PATH={path}:"$PATH"; export PATH\nMANPATH={pages}:"${{MANPATH-}}"; export MANPATH\n',
             0o644,
         ),
         f"{common}/settings.csh": (
-            f"setenv SGE_ROOT {where}\nsetenv SGE_CELL {CELL}\nsetenv SGE_ARCH {arc()}\nset path = ( {path} $path )\n",
+            f"setenv SGE_ROOT {where}\nsetenv SGE_CELL {CELL}\nsetenv SGE_ARCH {arc()}\nset path = ( {path} $path )\n"
+            f'if ( ! $?MANPATH ) setenv MANPATH ""\nsetenv MANPATH {pages}:"$MANPATH"\n',
             0o644,
         ),
     }

@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, NoReturn
 
 from roost.cli.condor.errors import ToolError
-from roost.cli.condor.names import COMMANDS
+from roost.cli.condor.names import COMMANDS, SYNOPSES
 from roost.cli.leaving import leave_with
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def _run(name: str, arguments: list[str]) -> int:
     if name != "htcondor" and any(each in ("-help", "--help", "-h") for each in arguments):
         from roost.cli.condor.options import usage
 
-        sys.stdout.write(usage(name, options_of(name, module)))
+        sys.stdout.write(usage(name, SYNOPSES[name][0], options_of(name, module)))
         return 0
     run: Callable[[str, list[str]], int] = module.run
     try:

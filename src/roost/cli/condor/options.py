@@ -109,8 +109,17 @@ def _option(word: str, options: Sequence[Option]) -> tuple[Option, str | None]:
     return option, colon if colon_sign else None
 
 
-def usage(name: str, options: Sequence[Option]) -> str:
-    """What ``-help`` prints."""
+def usage(name: str, operands: str, options: Sequence[Option]) -> str:
+    """What ``-help`` prints; `operands` are the arguments without options."""
     wide = min(40, max((len(option.shown) for option in options), default=0))
     lines = [f"    {option.shown:<{wide}}  {option.help}" for option in options]
-    return "\n".join([f"Usage: {name} [options]", "", "Options:", *lines, f"    {'-help':<{wide}}  print this", ""])
+    return "\n".join(
+        [
+            f"Usage: {name} [options] {operands}".rstrip(),
+            "",
+            "Options:",
+            *lines,
+            f"    {'-help':<{wide}}  print this",
+            "",
+        ]
+    )

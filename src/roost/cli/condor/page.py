@@ -5,11 +5,12 @@ The options come from the commands. `make docs` writes the page, and a test comp
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib import import_module, resources
 from typing import Final
 
 from roost.cli.condor.entry import options_of
-from roost.cli.condor.names import COMMANDS
+from roost.cli.condor.names import COMMANDS, SYNOPSES
 from roost.cli.condor.options import Option
 from roost.cli.condor.printing.renderers import RENDERERS
 
@@ -30,8 +31,13 @@ def described(name: str) -> tuple[str, list[tuple[str, str]]]:
     text = resources.files("roost.cli.condor").joinpath("page.md").read_text(encoding="utf-8")
     sections = (section.partition("\n") for section in text.split("\n## "))
     found = next((_with_renderers(rest).strip() for title, _, rest in sections if title == name), "")
-    options = options_of(name, import_module(f"roost.cli.condor.{COMMANDS[name]}"))
+    options = options_with(name) if name in COMMANDS else ()
     return found, [(option.shown, option.help) for option in options]
+
+
+def options_with(name: str) -> Sequence[Option]:
+    """The options of a command."""
+    return options_of(name, import_module(f"roost.cli.condor.{COMMANDS[name]}"))
 
 
 def _with_renderers(text: str) -> str:
@@ -43,9 +49,13 @@ def _section(text: str) -> str:
     name = text.partition("\n")[0]
     if name not in COMMANDS:
         return f"## {text}"
-    options = options_of(name, import_module(f"roost.cli.condor.{COMMANDS[name]}"))
+    options = options_with(name)
     rows = ["", "| option | meaning |", "|---|---|", *map(_row, options), ""] if options else []
-    return "\n".join([f"## {text.rstrip()}", *rows])
+    operands, about = SYNOPSES[name]
+    called = " ".join(filter(None, (name, "[OPTIONS]" if options else "", operands)))
+    told = text.removeprefix(name).strip()
+    synopsis = f"`{called}`: {about}."
+    return "\n".join([f"## {name}", "", synopsis, *(["", told] if told else []), *rows])
 
 
 def _row(option: Option) -> str:

@@ -25,16 +25,18 @@ def described(name: str) -> tuple[str, list[tuple[str, str]]]:
     sections = (section.partition("\n") for section in text.split("\n## "))
     found = next((rest.strip() for title, _, rest in sections if title == name), "")
     return found, [
-        (_shown(option), f"refused: {option.refused}" if option.refused else option.help) for option in _options(name)
+        (_shown(option), f"refused: {option.refused}" if option.refused else option.help)
+        for option in options_with(name)
     ]
 
 
 def _section(text: str) -> str:
-    rows = [_row(option) for option in _options(text.partition("\n")[0])]
+    rows = [_row(option) for option in options_with(text.partition("\n")[0])]
     return "\n".join([f"## {text.rstrip()}", "", "| option | meaning |", "|---|---|", *rows, ""])
 
 
-def _options(name: str) -> tuple[Option, ...]:
+def options_with(name: str) -> tuple[Option, ...]:
+    """The options of a command."""
     module = import_module(f"roost.cli.gridengine.{COMMANDS[name]}")
     options: tuple[Option, ...] = getattr(module, "OPTIONS_OF", {}).get(name) or module.OPTIONS
     return options

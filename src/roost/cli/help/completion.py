@@ -189,13 +189,14 @@ def _bash(lines: tuple[CompletedCommand, ...]) -> str:
             body.append("        values=file")
         if line.more:
             body.append(f'        [[ -n $word ]] && words+=" {" ".join(line.more)}"')
-        cases = [_bash_case(option) for option in line.options if option.value is not None]
+        cases = [bash_case(option) for option in line.options if option.value is not None]
         body += ["        case $before in", *cases, "        esac"] if cases else []
         body.append("        ;;")
     return _BASH.replace("@PATHS@", "\n".join(paths)).replace("@LINES@", "\n".join(body))
 
 
-def _bash_case(option: CompletedOption) -> str:
+def bash_case(option: CompletedOption) -> str:
+    """The line of bash that says what follows an option with a value."""
     assert option.value is not None
     names = "|".join(option.names)
     if option.value.words:
@@ -254,7 +255,7 @@ def _zsh_function(line: CompletedCommand) -> str:
         parts.append(f"'*:{'file' if line.values.kind is CompletionKind.FILE else 'argument'}:{action}'")
         text = f"{name}() {{\n    _arguments -S \\\n        " + " \\\n        ".join(parts) + "\n}\n"
         return text + (_zsh_values(name, line) if line.more else "")
-    rows = "\n".join(f"        {_quoted(f'{each}:{about}')}" for each, about in line.commands)
+    rows = "\n".join(f"        {quoted(f'{each}:{about}')}" for each, about in line.commands)
     cases = "\n".join(f"        {each}) {name}_{each} ;;" for each, _ in line.commands)
     arguments = " \\\n        ".join((*parts, "'1: :->command'", "'*:: :->rest'"))
     return _ZSH_COMMANDS.format(name=name, rows=rows, arguments=arguments, cases=cases)
@@ -270,7 +271,7 @@ def _zsh_option(option: CompletedOption) -> Iterator[str]:
     value = "" if option.value is None else f":value:{_zsh_action(option.value)}"
     for name in option.names:
         sign = "=" if option.value is not None and name.startswith("--") else ""
-        yield _quoted(f"{name}{sign}[{about}]{value}")
+        yield quoted(f"{name}{sign}[{about}]{value}")
 
 
 def _zsh_action(slot: CompletedValue) -> str:
@@ -279,7 +280,8 @@ def _zsh_action(slot: CompletedValue) -> str:
     return {CompletionKind.FILE: "_files", CompletionKind.DIRECTORY: "_files -/", CompletionKind.TEXT: "()"}[slot.kind]
 
 
-def _quoted(text: str) -> str:
+def quoted(text: str) -> str:
+    """Text between quotes that zsh and fish take as it is."""
     return "'" + text.replace("'", "'\\''") + "'"
 
 
@@ -312,12 +314,12 @@ def _fish(lines: tuple[CompletedCommand, ...]) -> str:
     paths = " ".join("/".join(line.words) for line in lines if line.words)
     text = [_FISH.replace("@PATHS@", paths)]
     for line in lines:
-        start = f"complete -c roost -n {_quoted(' '.join(('__roost_at', *line.words)))}"
-        text += [f"{start} -a {name} -d {_quoted(about)}" for name, about in line.commands]
-        text += [f"{start} -a {_quoted(' '.join(line.values.words))}"] if line.values.words else []
+        start = f"complete -c roost -n {quoted(' '.join(('__roost_at', *line.words)))}"
+        text += [f"{start} -a {name} -d {quoted(about)}" for name, about in line.commands]
+        text += [f"{start} -a {quoted(' '.join(line.values.words))}"] if line.values.words else []
         if line.more:
-            typed = _quoted(" ".join(("__roost_at", *line.words)) + "; and string length -q -- (commandline -ct)")
-            text.append(f"complete -c roost -n {typed} -a {_quoted(' '.join(line.more))}")
+            typed = quoted(" ".join(("__roost_at", *line.words)) + "; and string length -q -- (commandline -ct)")
+            text.append(f"complete -c roost -n {typed} -a {quoted(' '.join(line.more))}")
         text += [f"{start} -F"] if line.values.kind is not CompletionKind.TEXT else []
         text += [f"{start} {_fish_option(option)}" for option in line.options]
     return "\n".join(text) + "\n"
@@ -331,8 +333,8 @@ def _fish_option(option: CompletedOption) -> str:
         if option.value.kind is CompletionKind.DIRECTORY:
             takes = " -x -a '(__fish_complete_directories)'"
         if option.value.words:
-            takes = f" -x -a {_quoted(' '.join(option.value.words))}"
-    return f"{names}{takes} -d {_quoted(option.about)}"
+            takes = f" -x -a {quoted(' '.join(option.value.words))}"
+    return f"{names}{takes} -d {quoted(option.about)}"
 
 
 SHELLS: Final = {"bash": _bash, "zsh": _zsh, "fish": _fish}
