@@ -90,6 +90,14 @@ def test_what_makes_no_sense_is_refused_with_the_name_of_the_knob(text: str, hom
         settings(text, home)
 
 
+def test_a_size_below_the_least_is_raised_with_a_warning(home: Home) -> None:
+    config = load_text("MAX_DEFAULT_LOG = 9 kb\nMAX_STARTER_LOG = 10000\nMAX_STARTD_LOG = 0\n", MemoryHost())
+    assert settings("MAX_DEFAULT_LOG = 9 kb", home).bytes_max == 10_000
+    assert [str(one) for one in log_problems(config, "node")] == []
+    (found,) = log_problems(config, "schedd")
+    assert str(found).startswith("<text>:1:1: warning: MAX_DEFAULT_LOG: 9216 bytes are below the minimum of 10000")
+
+
 def test_a_log_elsewhere_is_linked_to_and_rotated_there(home: Home, tmp_path: Path, root: logging.Logger) -> None:
     (home.log / "node.log").write_text("of before\n")
     path = tmp_path / "new" / "StartLog"

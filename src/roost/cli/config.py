@@ -13,36 +13,20 @@ import os
 import sys
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
-from pathlib import Path
 
 from roost.base.diagnostics import is_template_name
 from roost.cli import config_diff
 from roost.cli.config_files import ConfigFiles, config_files
+from roost.cli.config_machine import machine_problems
 from roost.cli.terminal import CommandError
-from roost.config import (
-    Code,
-    Config,
-    ConfigError,
-    Definition,
-    Diagnostic,
-    Explanation,
-    LoadOptions,
-    Severity,
-    explain,
-    load,
-)
+from roost.config import Code, Config, ConfigError, Definition, Explanation, LoadOptions, Severity, explain, load
 from roost.config.checking import by_place
 from roost.config.knobs import ALL, DEFAULTS, SUBSYSTEMS
 from roost.config.load import LANGUAGE_VERSION
 from roost.config.not_text import shown
 from roost.config.suggest import near, near_among
-from roost.model.slots import HostReading
 from roost.runtime.machine import detected_values
-from roost.runtime.node.runs.scratch import directories_of, problem_of
-from roost.runtime.node.sensors import Sensors
 from roost.runtime.start_checks import problems
-from roost.startd.layout.problems import LayoutCode
-from roost.startd.layout.resources import is_set, span_of
 
 #: maximum number of configuration errors shown along with an answer that is not about them
 ERRORS_SHOWN_MAX = 5
@@ -304,7 +288,7 @@ def _written(definition: Definition) -> str:
 
 
 def _check(config: Config, args: argparse.Namespace) -> int:
-    found, reading = _machine(config)
+    found, reading = machine_problems(config)
     findings = sorted([*found, *problems(config, reading=reading)], key=by_place)
     errors = sum(one.severity is Severity.ERROR for one in findings) + config.dropped
     warnings = sum(one.severity is Severity.WARNING for one in findings)
@@ -322,34 +306,6 @@ def _check(config: Config, args: argparse.Namespace) -> int:
             print(line)
         print(_summary(config, errors, warnings, sum(one.severity is Severity.NOTE for one in findings)))
     return int(errors > 0 or (args.strict and warnings > 0))
-
-
-def _machine(config: Config) -> tuple[list[Diagnostic], HostReading]:
-    """The scratch directory problems of this machine, and its resources to divide into slots."""
-    try:
-        directories = directories_of(config)
-        first, *more = dict.fromkeys(directories.values())
-        found = [each for one in directories.items() if (each := _scratch(config, *one)) is not None]
-    except ConfigError:
-        # It is already among the findings.
-        first, more, found = Path(os.curdir), [], []
-    return found, Sensors(execute=first, more=tuple(more)).host()
-
-
-def _scratch(config: Config, slot: int, directory: Path) -> Diagnostic | None:
-    """The problems of making scratch directories in the configured place."""
-    knob = f"SLOT{slot}_EXECUTE" if slot else "EXECUTE"
-    problem = problem_of(directory, slot) if is_set(config, knob) else ""
-    if not problem:
-        return None
-    return Diagnostic(
-        code=LayoutCode.BAD_VALUE,
-        message=problem,
-        span=span_of(config, knob),
-        severity=Severity.WARNING if directory.is_absolute() else Severity.ERROR,
-        remedy="An execute machine does not start with this configuration.",
-        name=knob,
-    )
 
 
 def _summary(config: Config, errors: int, warnings: int, notes: int) -> str:

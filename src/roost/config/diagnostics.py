@@ -63,6 +63,8 @@ class Code(StrEnum):
     BAD_CHOICE = "config-bad-choice"
     OUT_OF_RANGE = "config-out-of-range"
     MISSING_VALUE = "config-missing-value"
+    BAD_PROGRAM = "config-bad-program"
+    BAD_MEMBER = "config-bad-member"
     NEAR_MISS = "config-near-miss"
     DEPRECATED_NAME = "config-deprecated-name"
     PRESET_OVERRIDDEN = "config-preset-overridden"
@@ -125,6 +127,8 @@ CODES: dict[Code, CodeDoc] = {
     Code.BAD_CHOICE: CodeDoc(_E, "The value of a knob is not one of the keywords that it allows.", "Use one of the keywords in the knob's description."),
     Code.OUT_OF_RANGE: CodeDoc(_E, "The value of a knob is outside its range.", "Use a value within the range in the knob's description."),
     Code.MISSING_VALUE: CodeDoc(_E, "A required knob without a default is not set.", "Set it."),
+    Code.BAD_PROGRAM: CodeDoc(_W, "A program that a daemon is to run cannot be run on the machine of the check; an error where it cannot be run on any.", "Install it and make it executable, or correct the path; ignore this if the configuration is for another machine."),
+    Code.BAD_MEMBER: CodeDoc(_E, "A member of a list is not a name of the kind that the knob lists; a warning where another machine may have it.", "Correct the member or remove it."),
     Code.NEAR_MISS: CodeDoc(_W, "A name that nothing reads differs from a known knob by a letter or two; an error where that knob protects or limits something.", "Correct the name, or use the macro somewhere if it is your own."),
     Code.DEPRECATED_NAME: CodeDoc(_W, "The name is obsolete.", "Use the current name; if there is none, remove the line."),
     Code.PRESET_OVERRIDDEN: CodeDoc(_W, "The name is preset at start and cannot be assigned.", "Use another name, or the knob that acts on the detected value."),

@@ -6,7 +6,9 @@ The rows themselves are in `roost.config.knobs`, one module per daemon. This mod
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from enum import StrEnum
+from typing import Final
 
 from roost.base.diagnostics import Severity
 from roost.base.records import dataclass
@@ -49,6 +51,26 @@ class KnobScope(StrEnum):
     SLOT = "slot"
 
 
+class Members(StrEnum):
+    """What the members of a list may be; the value is the text of the table."""
+
+    ANY = ""
+    #: of attributes and macros
+    NAMES = "names of letters, digits and _, not beginning with a digit"
+    #: what is part of the names of other knobs
+    PARTS = "names of letters, digits and _"
+    #: of accounting groups
+    GROUPS = "names of letters, digits, _ and -, with dots between levels"
+
+
+_MEMBER: Final = {
+    Members.ANY: re.compile(r".*", re.DOTALL),
+    Members.NAMES: re.compile(r"[A-Za-z_]\w*", re.ASCII),
+    Members.PARTS: re.compile(r"\w+", re.ASCII),
+    Members.GROUPS: re.compile(r"[A-Za-z_][\w-]*(?:\.[\w-]+)*", re.ASCII),
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Unread:
     """Why a knob is accepted without effect, and how serious it is to rely on it."""
@@ -81,6 +103,8 @@ class Knob:
     high: float | None
     #: allowed words, in lower case; empty when any text will do
     words: tuple[str, ...]
+    #: what the members of a list may be
+    members: Members
     meaning: str
     reload: Reload
     #: daemon that reads it
@@ -103,10 +127,15 @@ class Knob:
             text += PLACEHOLDERS.get(part, r"[a-z0-9_.]+") if part.startswith("<") else re.escape(part.lower())
         return re.compile(text + r"\Z")
 
+    def wrong_member(self, members: Iterable[str]) -> str | None:
+        """The first of some members that the list may not have; None when there is none."""
+        allowed = _MEMBER[self.members]
+        return next((member for member in members if allowed.fullmatch(member) is None), None)
+
     def range_text(self) -> str:
         """The range in words, empty when there is none."""
-        if self.words:
-            return " or ".join(self.words)
+        if self.words or self.members:
+            return " or ".join(self.words) or str(self.members)
         if self.low is None and self.high is None:
             return ""
         low = "" if self.low is None else f"{self.low:g}"
@@ -125,6 +154,7 @@ def knob(
     low: float | None = None,
     high: float | None = None,
     words: tuple[str, ...] = (),
+    members: Members = Members.ANY,
     reload: Reload = Reload.RECONFIG,
     scope: KnobScope = KnobScope.PLAIN,
     read_by: str = "",
@@ -139,6 +169,7 @@ def knob(
         low=low,
         high=high,
         words=words,
+        members=members,
         meaning=meaning,
         reload=reload,
         subsystem=subsystem,

@@ -87,14 +87,24 @@ def as_list(reading: Reading) -> tuple[str, ...]:
     return tuple(member for member in _SEPARATOR.split(reading.text) if member)
 
 
+def member_problem(reading: Reading) -> ValueProblem | None:
+    """The first member that a list may not have."""
+    wrong = reading.knob.wrong_member(as_list(reading)) if reading.knob else None
+    if reading.knob is None or wrong is None:
+        return None
+    return ValueProblem(Code.BAD_MEMBER, f"{_short(wrong)} cannot be a member: the list has {reading.knob.members}")
+
+
 def as_expression(reading: Reading) -> str | ValueProblem:
-    """The text, if it is a well-formed expression."""
+    """The text, if it is a well-formed expression, and in range if it is a number."""
     try:
         reading.host.parse_expression(reading.text)
     except ExpressionProblem as problem:
         at = f" (at character {problem.column})" if problem.column else ""
         return ValueProblem(Code.BAD_EXPRESSION, f"{_short(reading.text)} is not an expression: {problem}{at}")
-    return reading.text
+    is_number = _REAL.match(reading.text) is not None
+    number = int(reading.text) if _INTEGER.match(reading.text) else float(reading.text) if is_number else None
+    return (None if number is None else _in_range(reading, number)) or reading.text
 
 
 def as_word(reading: Reading) -> str | ValueProblem:
@@ -119,7 +129,9 @@ def problem_of(reading: Reading) -> ValueProblem | None:
             result = as_expression(reading)
         case KnobType.STRING:
             result = as_word(reading)
-        case KnobType.PATH | KnobType.LIST | KnobType.MACRO:
+        case KnobType.LIST:
+            result = member_problem(reading)
+        case KnobType.PATH | KnobType.MACRO:
             return None
     return result if isinstance(result, ValueProblem) else None
 

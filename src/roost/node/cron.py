@@ -13,13 +13,13 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import Final, TypeVar
 
 from roost.base.records import dataclass, field
 from roost.classad import ClassAd, Expr, ParseError, Syntax, World, parse_expression
-from roost.config import Code, Config, ConfigError, Diagnostic
+from roost.config import Code, Config, ConfigError, Diagnostic, Severity
 from roost.config.diagnostics import diagnostic
 from roost.config.knobs import find
 from roost.model.command_line import (
@@ -154,6 +154,26 @@ def cron_problems(config: Config, manager: str) -> Iterator[Diagnostic]:
             remedy = f"Add {program} to {manager}_JOBLIST, or remove the line."
             yield diagnostic(Code.WITHOUT_EFFECT, message, config.definitions(name)[-1].span, name=name, remedy=remedy)
     cron_plan(config, manager)
+
+
+def slot_problems(config: Config, present: Collection[int]) -> Iterator[Diagnostic]:
+    """Yield a warning for each STARTD_CRON_<NAME>_SLOTS that names slots other than those `present` on a machine."""
+    for job in cron_plan(config, STARTD_CRON).jobs:
+        missing = sorted((job.slots or frozenset()) - frozenset(present))
+        if missing:
+            knob = f"{STARTD_CRON}_{job.name}_SLOTS"
+            message = f"this machine has no slot {_listed(missing)}; it has {_listed(sorted(present))}"
+            remedy = (
+                f"Name slots that the machine has, or remove the line, so that all slots get what {job.name} prints."
+            )
+            yield config.problem(Code.BAD_MEMBER, knob, message, remedy=remedy, severity=Severity.WARNING)
+
+
+def _listed(numbers: Sequence[int]) -> str:
+    """Numbers in words; consecutive ones as a range."""
+    if len(numbers) > 2 and numbers[-1] - numbers[0] == len(numbers) - 1:
+        return f"{numbers[0]} to {numbers[-1]}"
+    return ", ".join(map(str, numbers)) if numbers else "no slots"
 
 
 @dataclass(frozen=True, slots=True)

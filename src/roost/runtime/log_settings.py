@@ -171,11 +171,20 @@ def _problems(config: Config, daemon: str, debugs: tuple[str, ...]) -> Iterator[
                 yield config.problem(
                     Code.BAD_CHOICE, knob, message, subsys=daemon, remedy=remedy, severity=Severity.WARNING
                 )
-    for read in (_path, _bytes_max):
-        try:
-            read(config, daemon)
-        except ConfigError as error:
-            yield error.diagnostic
+    try:
+        _path(config, daemon)
+    except ConfigError as error:
+        yield error.diagnostic
+    try:
+        size, knob = _configured_size(config, daemon)
+        if 0 < size < _BYTES_MIN:
+            message = f"{size} bytes are below the minimum of {_BYTES_MIN}, which is used instead"
+            remedy = f"Write at least {_BYTES_MIN}, or 0 for a log that is never rotated."
+            yield config.problem(
+                Code.OUT_OF_RANGE, knob, message, subsys=daemon, remedy=remedy, severity=Severity.WARNING
+            )
+    except ConfigError as error:
+        yield error.diagnostic
     config.get_int(f"MAX_NUM_{daemon}_LOG", LOGS_KEPT, subsys=daemon)
 
 
@@ -258,6 +267,13 @@ def _path(config: Config, daemon: str) -> Path | None:
 
 def _bytes_max(config: Config, daemon: str) -> int:
     """Size at which the log of a daemon is rotated, bytes."""
+    size, _ = _configured_size(config, daemon)
+    # 0 means no limit, as in HTCondor.
+    return max(size, _BYTES_MIN) if size else 2**63 - 1
+
+
+def _configured_size(config: Config, daemon: str) -> tuple[int, str]:
+    """The size that is configured for the log of a daemon, bytes, and the knob that says so."""
     knob = f"MAX_{daemon}_LOG"
     if config.get(knob, subsys=daemon) is None:
         knob = "MAX_DEFAULT_LOG"
@@ -266,9 +282,7 @@ def _bytes_max(config: Config, daemon: str) -> int:
     if found is None:
         remedy = "Write a size such as 10 Mb, or a number of bytes; logs are not rotated by time."
         raise ConfigError(config.problem(Code.BAD_CHOICE, knob, f"{text} is not a size", subsys=daemon, remedy=remedy))
-    size = int(float(found[1]) * _UNITS[found[2].lower()])
-    # 0 means no limit, as in HTCondor.
-    return max(size, _BYTES_MIN) if size else 2**63 - 1
+    return int(float(found[1]) * _UNITS[found[2].lower()]), knob
 
 
 def _words(config: Config, knob: str, daemon: str) -> list[str]:

@@ -34,7 +34,7 @@ from roost.runtime.bus_settings import BusError, BusSettings, proofs_of
 from roost.runtime.home import Home, HomeError
 from roost.runtime.identity import host_name, user_name
 from roost.runtime.log_settings import BadLog, hand_over, master_log
-from roost.runtime.master_settings import LONGEST_PAUSE_S, MasterSettings, master_settings
+from roost.runtime.master_settings import LONGEST_PAUSE_S, ROLES, MasterSettings, master_settings
 from roost.runtime.processes.accounts import NoSuchAccount, account_named, can_switch_user
 from roost.runtime.processes.shepherd.processes import boot_id, start_of
 from roost.runtime.role import Make, RoleContext, run_role
@@ -298,14 +298,8 @@ class Master:
 
     def _roles(self) -> list[str]:
         """The daemons in DAEMON_LIST; all of them if it is not set."""
-        words = {
-            "collector": "central",
-            "negotiator": "central",
-            "schedd": "schedd",
-            "startd": "node",
-        }
-        listed = (self.config.get("DAEMON_LIST") or "").replace(",", " ").lower().split()
-        found = list(dict.fromkeys(words[word] for word in listed if word in words)) or ["central", "schedd", "node"]
+        listed = [word.lower() for word in self.config.get_list("DAEMON_LIST")]
+        found = list(dict.fromkeys(ROLES[word] for word in listed if word in ROLES)) or ["central", "schedd", "node"]
         # The web page of a pool is on the machine of its central manager.
         found += ["web"] if "central" in found and "web" in self.makers else []
         return ["registrar", *found] if self.home.authority.is_dir() else found

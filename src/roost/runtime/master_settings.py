@@ -1,4 +1,5 @@
-"""How a master restarts and stops daemons: MASTER_BACKOFF_*, MASTER_RECOVER_FACTOR, SHUTDOWN_*_TIMEOUT.
+"""What a master starts, and how it restarts and stops daemons: DAEMON_LIST, MASTER_BACKOFF_*, MASTER_RECOVER_FACTOR,
+SHUTDOWN_*_TIMEOUT.
 
 By default, a dead daemon is restarted after 0.1 s, and the pause doubles with each further death, up to 30 s: jobs are
 unaffected, and a machine is back soon. A pool that sets one of the MASTER_BACKOFF_* knobs gets HTCondor's rule with
@@ -7,11 +8,17 @@ HTCondor's defaults for the others: CONSTANT + FACTOR ** n seconds after n death
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
 from roost.base.records import dataclass
-from roost.config import Config
+from roost.config import Code, Config, Diagnostic, Severity
+from roost.config.subsystems import SUBSYSTEMS
 
+#: Word of DAEMON_LIST, in lower case, to the role that it stands for.
+ROLES: Final = {"collector": "central", "negotiator": "central", "schedd": "schedd", "startd": "node"}
+#: Other words with an effect: the master itself, and a part of the central manager.
+_WITHOUT_ROLE: Final = ("master", "defrag")
 #: Without configuration: the first and the maximum pause, s.
 FIRST_PAUSE_S: Final = 0.1
 LONGEST_PAUSE_S: Final = 30.0
@@ -41,6 +48,18 @@ class MasterSettings:
             return min(ceiling, constant + factor**deaths)
         except OverflowError:
             return ceiling
+
+
+def daemon_problems(config: Config) -> Iterator[Diagnostic]:
+    """The words of DAEMON_LIST for which nothing is started."""
+    known = (*_WITHOUT_ROLE, *ROLES)
+    for word in config.get_list("DAEMON_LIST", subsys=_MASTER):
+        if word.lower() in known:
+            continue
+        message = f"{word} is not started: Roost has no daemon of that name"
+        remedy = f"Remove it; the daemons are {', '.join(known).upper()}."
+        severity = Severity.NOTE if word.lower() in SUBSYSTEMS else Severity.WARNING
+        yield config.problem(Code.BAD_MEMBER, "DAEMON_LIST", message, subsys=_MASTER, remedy=remedy, severity=severity)
 
 
 def master_settings(config: Config) -> MasterSettings:

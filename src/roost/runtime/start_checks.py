@@ -25,11 +25,11 @@ from roost.defrag.policy import configured_policy as defrag_policy
 from roost.defrag.policy import is_wanted
 from roost.model.slots import HostReading
 from roost.negotiator.settings import intervals_from, settings_from
-from roost.node.cron import SCHEDD_CRON, STARTD_CRON, cron_problems
+from roost.node.cron import SCHEDD_CRON, STARTD_CRON, cron_problems, slot_problems
 from roost.node.plan import NodePlan, make_plan
 from roost.runtime.bus.budget import time_max_of
 from roost.runtime.log_settings import log_problems, master_log_problems
-from roost.runtime.master_settings import master_settings
+from roost.runtime.master_settings import daemon_problems, master_settings
 from roost.runtime.web_settings import web_problems
 from roost.schedd.configured import queue_settings
 from roost.startd.layout.check import ASSUMED, check_layout
@@ -45,6 +45,7 @@ _MACHINE: Final = "machine"
 
 def _master(config: Config) -> Iterator[Diagnostic]:
     master_settings(config)
+    yield from daemon_problems(config)
     yield from master_log_problems(config)
 
 
@@ -71,14 +72,24 @@ def _queue(config: Config) -> Iterator[Diagnostic]:
 
 
 def _slots(config: Config, reading: HostReading) -> Iterator[Diagnostic]:
+    yield from _updates(config)
     yield from inventory_problems(config)
     yield from check_layout(config, reading)
     identity = host_identity(config, machine=_MACHINE, address=f"<{_MACHINE}>", started_at=0, platform={})
     for each in (reading, ASSUMED):
         plan = make_plan(config, each, identity, zone_offset_s=0)
         if isinstance(plan, NodePlan):
+            yield from slot_problems(config, {slot.number for slot in plan.slots.ids})
             check_unit_environment(plan.slots.resources.names, config)
             return
+
+
+def _updates(config: Config) -> Iterator[Diagnostic]:
+    interval_s, lifetime_s = config.get_int("UPDATE_INTERVAL"), config.get_int("CLASSAD_LIFETIME", subsys="COLLECTOR")
+    if interval_s >= lifetime_s:
+        message = f"the ads of slots are dropped after CLASSAD_LIFETIME ({lifetime_s} s), before the next update"
+        remedy = f"Write less than {lifetime_s}, or raise CLASSAD_LIFETIME."
+        yield config.problem(Code.OUT_OF_RANGE, "UPDATE_INTERVAL", message, remedy=remedy, severity=Severity.WARNING)
 
 
 def _readers(role: str, reading: HostReading) -> tuple[Reader, ...]:

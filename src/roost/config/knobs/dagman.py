@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from roost.base.diagnostics import Severity
-from roost.config.knob import Knob, KnobType, Reload, Unread, knob
+from roost.config.knob import Knob, KnobType, Members, Reload, Unread, knob
 
 _k = partial(knob, subsystem="DAGMAN", reload=Reload.COMMAND, read_by="dag.configured")
 
@@ -32,7 +32,7 @@ KNOBS: tuple[Knob, ...] = (
     _k("DAGMAN_SUBMIT_DELAY", KnobType.INTEGER, "0", "Time between two submissions of nodes.", unit="s", low=0, read_by="cli.dagman"),
     _k("DAGMAN_MAX_SUBMITS_PER_INTERVAL", KnobType.INTEGER, "100", "Number of nodes that are submitted before the run checks for events.", low=1, high=1000, read_by="cli.dagman"),
     _k("DAGMAN_DEFAULT_PRIORITY", KnobType.INTEGER, "0", "Added to the priority of the jobs of all nodes, where the command line names no priority.", read_by="cli.dagman"),
-    _k("DAGMAN_INHERIT_ATTRS", KnobType.LIST, None, "Attributes of the run's own job that the jobs of its nodes have, too.", read_by="cli.dagman"),
+    _k("DAGMAN_INHERIT_ATTRS", KnobType.LIST, None, "Attributes of the run's own job that the jobs of its nodes have, too.", read_by="cli.dagman", members=Members.NAMES),
     _k("DAGMAN_INHERIT_ATTRS_PREFIX", KnobType.STRING, None, "Put before the names of these attributes.", read_by="cli.dagman"),
     _k("DAGMAN_NODE_RECORD_INFO", KnobType.STRING, None, "RETRY: jobs of nodes have the number of the retry as DAGManNodeRetry.", read_by="runtime.workflow.submitting"),
     _k("DAGMAN_PROHIBIT_MULTI_JOBS", KnobType.BOOLEAN, "False", "A node whose description queues several jobs fails, as in recent versions of HTCondor; older versions ended the whole run.", read_by="runtime.workflow.submitting"),

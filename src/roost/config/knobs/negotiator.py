@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from roost.base.diagnostics import Severity
-from roost.config.knob import Knob, KnobType, Unread, knob
+from roost.config.knob import Knob, KnobType, Members, Unread, knob
 
 _k = partial(knob, subsystem="NEGOTIATOR", read_by="negotiator.settings")
 _seconds = partial(knob, subsystem="NEGOTIATOR", type=KnobType.INTEGER, unit="s", low=0, read_by="negotiator.settings")
@@ -51,10 +51,10 @@ KNOBS: tuple[Knob, ...] = (
     _k("REMOTE_PRIO_FACTOR", KnobType.REAL, "10000000", "Factor of the priority of users from other domains.", low=1),
     _k("ACCOUNTANT_LOCAL_DOMAIN", KnobType.STRING, "$(UID_DOMAIN)", "Domain whose users are local for the priority factor."),
     _k("ACCOUNTANT_DATABASE_FILE", KnobType.PATH, "$(SPOOL)/Accountantnew.log", "Kept for old configurations: usage is kept in the database.", unread=Unread("Usage is kept in the database.", _N)),
-    _k("GROUP_NAMES", KnobType.LIST, None, "Accounting groups, with dots between levels."),
+    _k("GROUP_NAMES", KnobType.LIST, None, "Accounting groups, with dots between levels.", members=Members.GROUPS),
     _k("GROUP_QUOTA_<GROUP>", KnobType.REAL, None, "Slot weight that a group is entitled to.", low=0),
     _k("GROUP_QUOTA_DYNAMIC_<GROUP>", KnobType.REAL, None, "Fraction of the parent's quota that a group is entitled to.", low=0, high=1),
-    _k("GROUP_PRIO_FACTOR_<GROUP>", KnobType.REAL, None, "Factor of the priority of users within a group.", low=0),
+    _k("GROUP_PRIO_FACTOR_<GROUP>", KnobType.REAL, None, "Factor of the priority of users within a group.", low=1),
     _k("GROUP_ACCEPT_SURPLUS", KnobType.BOOLEAN, "False", "Whether groups may use what other groups do not use."),
     _k("GROUP_ACCEPT_SURPLUS_<GROUP>", KnobType.BOOLEAN, None, "GROUP_ACCEPT_SURPLUS for one group."),
     _k("GROUP_AUTOREGROUP", KnobType.BOOLEAN, "False", "Whether jobs that their group's quota leaves unmatched compete again outside the group."),

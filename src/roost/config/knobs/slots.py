@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from roost.config.knob import Knob, KnobScope, KnobType, Reload, Unread, knob
+from roost.config.knob import Knob, KnobScope, KnobType, Members, Reload, Unread, knob
 
 _k = partial(knob, subsystem="STARTD", read_by="startd.slot_ad.config")
 _laid_out = partial(knob, subsystem="STARTD", reload=Reload.RECONFIG, read_by="startd.layout.layout")
@@ -27,18 +27,18 @@ KNOBS: tuple[Knob, ...] = (
     _laid_out("SLOT_TYPE_<N>", KnobType.STRING, None, "Share of each resource that a slot of type N gets, for example `cpus=2, ram=25%, auto`."),
     _laid_out("SLOT_TYPE_<N>_PARTITIONABLE", KnobType.BOOLEAN, "False", "Whether slots of type N are cut into dynamic slots to fit each job."),
     _k("SLOT_TYPE_<N>_CONSUMPTION_POLICY", KnobType.BOOLEAN, None, "CONSUMPTION_POLICY for slots of type N.", read_by="startd.requests"),
-    _k("SLOT_TYPE_<N>_STARTD_ATTRS", KnobType.LIST, None, "Names of macros published in the ads of slots of type N."),
+    _k("SLOT_TYPE_<N>_STARTD_ATTRS", KnobType.LIST, None, "Names of macros published in the ads of slots of type N.", members=Members.NAMES),
     _laid_out("MAX_SLOT_TYPES", KnobType.INTEGER, "10", "Slot types from 1 up to, but not including, this number are read.", low=1, high=1000),
     _laid_out("SLOT_CONFIG_FAILURE_MODE", KnobType.STRING, "Except", "What to do if slots cannot be created: trim them, create none, or exit.", words=("besteffort", "allornothing", "except")),
-    _fixed("MACHINE_RESOURCE_NAMES", KnobType.LIST, None, "Names of further resources of the machine, such as gpu.", read_by="startd.layout.resources"),
+    _fixed("MACHINE_RESOURCE_NAMES", KnobType.LIST, None, "Names of further resources of the machine, such as gpu.", read_by="startd.layout.resources", members=Members.NAMES),
     _fixed("MACHINE_RESOURCE_<NAME>", KnobType.STRING, None, "Quantity of that resource, or a list of identifiers of its units.", read_by="startd.layout.resources"),
     _fixed("MACHINE_RESOURCE_INVENTORY_<NAME>", KnobType.STRING, None, "Command that prints the quantity or the identifiers of that resource.", read_by="startd.layout.resources"),
     _fixed("OFFLINE_MACHINE_RESOURCE_<NAME>", KnobType.LIST, None, "Identifiers of units that no job may get.", read_by="startd.layout.resources"),
-    _k("STARTD_ATTRS", KnobType.LIST, None, "Names of macros published in every slot ad; their values are expressions, so strings need quotes.", scope=KnobScope.SLOT),
-    _k("STARTD_EXPRS", KnobType.LIST, None, "Older name of STARTD_ATTRS; both lists are used.", scope=KnobScope.SLOT),
-    _k("STARTD_JOB_ATTRS", KnobType.LIST, None, "Job attributes copied into the slot ad while it is claimed.", read_by="startd.configured"),
-    _k("STARTD_SLOT_ATTRS", KnobType.LIST, None, "Slot attributes shown to all other slots of the machine as slot<N>_NAME.", read_by="node.plan"),
-    _k("STARTD_LATCH_EXPRS", KnobType.LIST, None, "Attributes whose last change is published: NAMETime is the instant, NAMEValue the value. Only numbers and booleans count: any other value, such as the string Activity, is ignored and never changes.", read_by="node.plan"),
+    _k("STARTD_ATTRS", KnobType.LIST, None, "Names of macros published in every slot ad; their values are expressions, so strings need quotes.", scope=KnobScope.SLOT, members=Members.NAMES),
+    _k("STARTD_EXPRS", KnobType.LIST, None, "Older name of STARTD_ATTRS; both lists are used.", scope=KnobScope.SLOT, members=Members.NAMES),
+    _k("STARTD_JOB_ATTRS", KnobType.LIST, None, "Job attributes copied into the slot ad while it is claimed.", read_by="startd.configured", members=Members.NAMES),
+    _k("STARTD_SLOT_ATTRS", KnobType.LIST, None, "Slot attributes shown to all other slots of the machine as slot<N>_NAME.", read_by="node.plan", members=Members.NAMES),
+    _k("STARTD_LATCH_EXPRS", KnobType.LIST, None, "Attributes whose last change is published: NAMETime is the instant, NAMEValue the value. Only numbers and booleans count: any other value, such as the string Activity, is ignored and never changes.", read_by="node.plan", members=Members.NAMES),
     _k("SLOT<N>_<ATTR>", KnobType.STRING, None, "Value of a published macro for slot N only; other knobs cannot be set this way."),
     _fixed("SLOTS_CONNECTED_TO_CONSOLE", KnobType.INTEGER, "1000000", "Slots up to this number notice the console; the default is all.", low=0, read_by="startd.idleness"),
     _fixed("SLOTS_CONNECTED_TO_KEYBOARD", KnobType.INTEGER, "1000000", "Slots up to this number notice terminals and keyboard; the default is all.", low=0, read_by="startd.idleness"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from roost.base.diagnostics import Severity
-from roost.config.knob import Knob, KnobType, Reload, Unread, knob
+from roost.config.knob import Knob, KnobType, Members, Reload, Unread, knob
 
 _k = partial(knob, subsystem="STARTD", read_by="startd.configured")
 
@@ -38,7 +38,7 @@ KNOBS: tuple[Knob, ...] = (
     _k("STARTD_HAS_BAD_UTMP", KnobType.BOOLEAN, "False", "Whether the record of logged-in users cannot be trusted, so that all terminals are checked.", read_by="runtime.node.sensors"),
     _k("STARTD_RECOMPUTE_DISK_FREE", KnobType.BOOLEAN, "False", "Whether free disk space is measured at every update.", unread=Unread("Free disk space is measured at every update.", _N)),
     _k("STARTD_LOAD_SENSOR_USER", KnobType.STRING, "nobody", "Account that load sensors of a Grid Engine cell run as where root runs the pool; root only if it is named.", read_by="runtime.node.daemon"),
-    _k("STARTD_CRON_JOBLIST", KnobType.LIST, None, "Names of programs whose output goes into the slots' ads.", read_by="node.cron"),
+    _k("STARTD_CRON_JOBLIST", KnobType.LIST, None, "Names of programs whose output goes into the slots' ads.", read_by="node.cron", members=Members.PARTS),
     _k("STARTD_CRON_MAX_JOB_LOAD", KnobType.REAL, "0.1", "Load that all running programs together may cause: no further one starts that would exceed it. One program always may run.", low=0, read_by="node.cron"),
     _k("STARTD_CRON_CONFIG_VAL", KnobType.PATH, None, "Command that reads the configuration, passed to programs in an environment variable of this name.", read_by="node.cron"),
     _k("STARTD_CRON_LOG_NON_ZERO_EXIT", KnobType.BOOLEAN, "False", "Whether the standard error of a failing program is logged.", read_by="node.cron"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from roost.config.knob import Knob, KnobScope, KnobType, Reload, Unread, knob
+from roost.config.knob import Knob, KnobScope, KnobType, Members, Reload, Unread, knob
 
 _k = partial(knob, subsystem="STARTER", read_by="starter.configured")
 
@@ -38,11 +38,11 @@ KNOBS: tuple[Knob, ...] = (
     _k("STARTER_EPILOG", KnobType.STRING, None, "Program run after each job, `[user@]path arguments`; NONE for none.", scope=KnobScope.SLOT_TYPE),
     _k("STARTER_SCRIPT_USERS", KnobType.LIST, None, "Accounts that prolog and epilog may run as by `user@`, including root only if it is named.", read_by="runtime.node.runs.job_hooks"),
     _k("STARTER_METHOD_TIMEOUT", KnobType.INTEGER, "300", "How long a suspend, resume or terminate method of a queue of a Grid Engine cell, or a command of a checkpointing interface, may take before it is killed.", unit="s", low=1),
-    _k("JOB_RENICE_INCREMENT", KnobType.EXPRESSION, "0", "Nice value that the job runs with, 0 to 19.", read_by="runtime.node.runs.job_order"),
+    _k("JOB_RENICE_INCREMENT", KnobType.EXPRESSION, "0", "Nice value that the job runs with; an expression that gives a number outside the range counts as the nearest end of it.", low=0, high=19, read_by="runtime.node.runs.job_order"),
     _k("JOB_EXECDIR_PERMISSIONS", KnobType.STRING, "user", "Who may look into scratch directories.", words=("user", "group", "world"), read_by="runtime.node.runs.runner"),
     _k("JOB_INHERITS_STARTER_ENVIRONMENT", KnobType.STRING, "False", "Whether, or which, environment variables of the daemon the job gets.", read_by="runtime.node.runs.job_order"),
     _k("STARTER_JOB_ENVIRONMENT", KnobType.STRING, None, "Environment variables that every job gets.", read_by="runtime.node.runs.job_order"),
-    _k("STARTER_NUM_THREADS_ENV_VARS", KnobType.LIST, "CUBACORES GOMAXPROCS JULIA_NUM_THREADS MKL_NUM_THREADS NUMEXPR_NUM_THREADS OMP_NUM_THREADS OMP_THREAD_LIMIT OPENBLAS_NUM_THREADS PYTHON_CPU_COUNT ROOT_MAX_THREADS TF_LOOP_PARALLEL_ITERATIONS TF_NUM_THREADS", "Environment variables that are set to the number of cores of the slot, unless the job sets them.", read_by="runtime.node.runs.job_order"),
+    _k("STARTER_NUM_THREADS_ENV_VARS", KnobType.LIST, "CUBACORES GOMAXPROCS JULIA_NUM_THREADS MKL_NUM_THREADS NUMEXPR_NUM_THREADS OMP_NUM_THREADS OMP_THREAD_LIMIT OPENBLAS_NUM_THREADS PYTHON_CPU_COUNT ROOT_MAX_THREADS TF_LOOP_PARALLEL_ITERATIONS TF_NUM_THREADS", "Environment variables that are set to the number of cores of the slot, unless the job sets them.", read_by="runtime.node.runs.job_order", members=Members.NAMES),
     _k("ENVIRONMENT_FOR_AssignedGPUs", KnobType.STRING, "GPU_DEVICE_ORDINAL=/(CUDA|OCL)//  CUDA_VISIBLE_DEVICES=/CUDA//", "ENVIRONMENT_FOR_Assigned<NAME> of GPUs.", read_by="starter.unit_environment"),
     _k("ENVIRONMENT_FOR_Assigned<NAME>", KnobType.STRING, None, "Environment variables that list the units of that resource that the job has: names separated by blanks, each optionally with `=/pattern/replacement/` for every unit.", read_by="starter.unit_environment"),
     _k("ENVIRONMENT_VALUE_FOR_UnAssignedGPUs", KnobType.STRING, "10000", "ENVIRONMENT_VALUE_FOR_UnAssigned<NAME> of GPUs.", read_by="starter.unit_environment"),

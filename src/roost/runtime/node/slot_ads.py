@@ -26,8 +26,6 @@ _log = logging.getLogger("roost.node")
 #: Changes of slots that concern the negotiator are published after this delay, other changes after the second, s.
 GAP_S: Final = 0.005
 LATER_S: Final = 1.0
-#: All ads are published again after UPDATE_INTERVAL, and after this time at the latest, s.
-REFRESH_S: Final = 240.0
 #: A larger ad does not fit into a message, bytes.
 AD_BYTES_MAX: Final = MESSAGE_BYTES_MAX - 64 * 1024
 
@@ -64,7 +62,7 @@ class SlotPublisher:
         """Publish everything periodically."""
         while True:
             self.all_anew()
-            await asyncio.sleep(min(REFRESH_S, max(1, self._machine.plan.update_s)))
+            await asyncio.sleep(self._machine.plan.update_s)
 
     def withdraw(self) -> None:
         """Withdraw the ads, because the machine goes away."""
