@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -224,7 +225,8 @@ class ReplayPool:
         #: How often a machine was silent for a while.
         self._silences = 0
         #: Whether a daemon is connecting to the bus or leaving it.
-        self._changing_bus = False
+        #: The change of a daemon during which time stands still; "" for none.
+        self._changing = ""
 
     @property
     def passed_s(self) -> float:
@@ -353,8 +355,8 @@ class ReplayPool:
     def _under_way(self) -> str:
         if any(bus.subscribing for bus in self._all_buses):
             return "a subscription"
-        if self._changing_bus:
-            return "a connection to the bus"
+        if self._changing:
+            return self._changing
         self.let_machines_talk()
         scripts = (flow.scripts.under_way() for flow in self.flows.values())
         return next(filter(None, scripts), "") or self.nursery.under_way(self.jobs)
@@ -449,14 +451,8 @@ class ReplayPool:
             case ScenarioCommand.RESTART:
                 await self._restart(node)
             case ScenarioCommand.RECONFIG:
-                configs = configured(action)
-                for name, each in self.nodes.items():
-                    if action.machine in ("", name):
-                        await each.reconfigure(configs[name])
-                if not action.machine:
-                    self._config = configs[""]
-                    await self.schedd.reconfigure(configs[""])
-                    await self.central.reconfigure(configs[""])
+                with self._during("the new configuration"):
+                    await self._reconfigure(action.machine, configured(action))
             case ScenarioCommand.DAG:
                 self.flows[action.how] = ReplayFlow(self, self.scenario.dags[action.how], self._config)
             case ScenarioCommand.REMOVE_DAG:
@@ -489,18 +485,33 @@ class ReplayPool:
         if not answer.ok:
             raise LabError(f"the machine refused to {ask.what.replace('-', ' ')}: {answer.text}")
 
+    async def _reconfigure(self, machine: str, configs: Mapping[str, Config]) -> None:
+        """Give a machine, or for "" the whole pool, another configuration."""
+        for name, each in self.nodes.items():
+            if machine in ("", name):
+                await each.reconfigure(configs[name])
+        if not machine:
+            self._config = configs[""]
+            await self.schedd.reconfigure(configs[""])
+            await self.central.reconfigure(configs[""])
+
     async def _restart(self, node: ReplayNode) -> None:
         """Switch a machine off and on: its jobs and all data in memory are lost."""
         config, name = node.config, node.context.name
-        await node.die()
-        self._changing_bus = True
-        try:
+        with self._during(f"the restart of {name}"):
+            await node.die()
             await self.node_buses[name].close()
-            bus = await MutedBus.connect(self.stage.settings(Role.NODE, name))
+            self.node_buses[name] = await MutedBus.connect(self.stage.settings(Role.NODE, name))
+            await self.begin(node.replayed, config)
+
+    @contextmanager
+    def _during(self, change: str) -> Iterator[None]:
+        """Let time stand still: what a daemon waits for while it starts or changes is outside the loop."""
+        self._changing = change
+        try:
+            yield
         finally:
-            self._changing_bus = False
-        self.node_buses[name] = bus
-        await self.begin(node.replayed, config)
+            self._changing = ""
 
     def _tell(self, action: ScheduledAction, event: Any, now: float) -> None:
         node = self._node(action)
