@@ -40,7 +40,9 @@ OF_USERS = {
             "spool-file",
             "spooled-files",
             "read-output",
-            "submit",
+            "stop",
+        "submit",
+            "stop",
             "summary",
             "under-way",
         ),
@@ -68,14 +70,16 @@ OF_USERS = {
         "cell-priorities",
         "cell-reservation-states",
         "cell-reserve",
+        "cell-scheduling",
         "queue-instances",
+        "stop",
         "under-way",
         "userprio",
     },
 }
 OF_ADMINISTRATORS = {
     Daemon.QUEUE: {"cell-change", "cell-report-loads", "cell-reservation-keep", "cell-tasks"},
-    Daemon.MACHINE: {"cancel-drain", "drain", "poll", "reopen", "vacate"},
+    Daemon.MACHINE: {"cancel-drain", "drain", "poll", "reopen", "stop", "vacate"},
     Daemon.CENTRAL: {"userprio-set"},
 }
 
@@ -133,7 +137,7 @@ def test_questions_change_nothing() -> None:
         "act", "submit", "cell-change", "cell-clear-usage", "cell-edit", "cell-instances", "drain", "cancel-drain",
         "poll", "reopen", "vacate", "advertise", "userprio-set", "read-streams", "write-streams", "keep-streams",
         "leave-streams", "open-shell", "end-spooling", "spool-file",
-        "cell-reserve", "cell-reservation-delete", "cell-reservation-keep", "cell-report-loads",
+        "cell-reserve", "cell-scheduling", "stop", "cell-reservation-delete", "cell-reservation-keep", "cell-report-loads",
     }  # fmt: skip
     assert {name for table in VERBS.values() for name, verb in table.items() if not verb.question} == changing
 

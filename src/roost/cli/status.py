@@ -111,6 +111,9 @@ def _activity(row: dict[str, Any]) -> str:
     return f"{activity}/{phase}" if phase in EVICTING else activity
 
 
+_ORDERED: Final = "was ordered to stop; `roost up` starts it again"
+
+
 def _daemons(args: argparse.Namespace) -> int:
     home = Home.find(args.home)
     found: dict[str, Any] = {"home": str(home.path)}
@@ -126,6 +129,7 @@ def _daemons(args: argparse.Namespace) -> int:
             ) from None
         running = running and bool(found[role])
     problems = {role: text for role in roles if (text := home.problem(role))}
+    problems |= {role: _ORDERED for role in roles if not found[role] and home.stopped(role).exists()}
     shortcomings = {role: text for role in roles if found[role] and (text := home.shortcoming(role))}
     full = home.full()
     if full:

@@ -12,12 +12,15 @@ import time
 import traceback
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from roost.cli.terminal import CommandError, Exit, complain, say
 from roost.runtime.files.whole_files import write_whole
 from roost.runtime.home import Home, HomeError
 from roost.runtime.processes.shepherd.processes import boot_id, is_alive, look
+
+#: How long the master may take to start daemons again, s.
+_STARTS_S: Final = 10.0
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -49,6 +52,9 @@ def run(args: argparse.Namespace) -> int:
         home.make()
     except HomeError as error:
         raise CommandError(str(error)) from None
+    if roles := start_stopped(home):
+        say(f"pool in {home.path} is running; started again: {', '.join(roles)}")
+        return Exit.OK
     if args.detach:
         warning = start_detached(home, roots)
         _warn(home, warning)
@@ -128,6 +134,25 @@ def run_foreground(
         again_of(home).unlink()
         os.execv(sys.executable, sys.orig_argv)
     return status
+
+
+def start_stopped(home: Home) -> list[str]:
+    """Let the running master start the daemons that were ordered to stop; return their roles. Raises CommandError."""
+    try:
+        contact = home.contact()
+    except HomeError:
+        return []
+    if not master_runs(contact):
+        return []
+    roles = [role for role in contact["roles"] if home.stopped(role).exists()]
+    if roles:
+        signal_master(home, int(contact["pid"]), signal.SIGUSR2)
+        until = time.monotonic() + _STARTS_S
+        while not all(daemon_of(home, contact, role) for role in roles):
+            if time.monotonic() > until:
+                raise CommandError(f"the daemons did not start; see {home.log / 'master.log'}")
+            time.sleep(0.05)
+    return roles
 
 
 def foreground_of(home: Home) -> Path:

@@ -164,6 +164,10 @@ class Home(NamedTuple):
             else:
                 path.unlink(missing_ok=True)
 
+    def stopped(self, role: str) -> Path:
+        """The file that exists while a daemon is down because it was ordered to stop."""
+        return self.run / f"{role}.stopped"
+
     def problem(self, role: str) -> str:
         """What prevents a daemon from working; "" for nothing."""
         try:

@@ -37,7 +37,7 @@ from roost.runtime.log_settings import BadLog, hand_over, master_log
 from roost.runtime.master_settings import LONGEST_PAUSE_S, ROLES, MasterSettings, master_settings
 from roost.runtime.processes.accounts import NoSuchAccount, account_named, can_switch_user
 from roost.runtime.processes.shepherd.processes import boot_id, start_of
-from roost.runtime.role import Make, RoleContext, run_role
+from roost.runtime.role import STAYS_DOWN, Make, RoleContext, run_role
 from roost.wire.subjects import Role, Subjects
 
 if TYPE_CHECKING:
@@ -57,6 +57,8 @@ _SIGNALS: Final = (
     signal.SIGHUP,
     signal.SIGQUIT,
     signal.SIGUSR1,
+    #: Start the daemons that were stopped.
+    signal.SIGUSR2,
     #: Time is up.
     signal.SIGALRM,
 )
@@ -91,6 +93,8 @@ class _Child:
     pid: int = 0
     started_at: float = 0.0
     again_at: float | None = None
+    #: It was ordered to stay down.
+    is_stopped: bool = False
     #: Deaths since it last lived long.
     deaths: int = 0
     #: The pipe on which it reports that it is ready; -1 once that has been received.
@@ -408,6 +412,7 @@ class Master:
         child.pid = child.start()
         child.started_at = time.monotonic()
         child.again_at = None
+        child.is_stopped = False
         _log.info("%s is process %d", child.role, child.pid)
         self._note_pid(child)
 
@@ -422,6 +427,8 @@ class Master:
     def _note_pid(self, child: _Child) -> None:
         """For people and scripts: nothing depends on it, so a full disk does no harm."""
         with contextlib.suppress(OSError):
+            stopped = self.home.stopped(child.role)
+            stopped.touch() if child.is_stopped else stopped.unlink(missing_ok=True)
             file = self.home.run / f"{child.role}.pid"
             if child.pid:
                 file.write_text(f"{child.pid}\n")
@@ -492,6 +499,10 @@ class Master:
             case signal.SIGHUP:
                 self._reconfigure()
                 self._to_all(signal.SIGHUP)
+            case signal.SIGUSR2:
+                for child in self.children.values():
+                    if child.is_stopped:
+                        self._start_again(child)
             case _:
                 self._ending = number
 
@@ -538,10 +549,14 @@ class Master:
 
     def _died(self, child: _Child, status: int) -> None:
         child.pid = 0
+        code = os.waitstatus_to_exitcode(status)
+        child.is_stopped = code == STAYS_DOWN and self._ending is None
         self._note_pid(child)
         if self._ending is not None:
             return
-        code = os.waitstatus_to_exitcode(status)
+        if child.is_stopped:
+            self._stopped(child)
+            return
         if time.monotonic() - child.started_at > self.settings.recovered_s:
             child.deaths = 0
         pause_s = self.settings.pause_s(child.deaths)
@@ -549,6 +564,12 @@ class Master:
         how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"exited with status {code}"
         self._tell(f"{child.role} {how}; restarting it in {pause_s:g} s; see {self._log_of(child.role)}")
         child.again_at = time.monotonic() + pause_s
+
+    def _stopped(self, child: _Child) -> None:
+        """Leave a daemon down that was ordered to stop; without any left, the master ends too."""
+        self._tell(f"{child.role} was ordered to stop; `roost up` starts it again")
+        if all(each.is_stopped or each.role == "web" for each in self.children.values()):
+            self._ending = signal.SIGUSR1
 
     def _log_of(self, role: str) -> Path:
         return self.home.log / f"{role}.log"
@@ -568,7 +589,8 @@ class Master:
 
     def _end_some(self, children: list[_Child], number: signal.Signals) -> None:
         for child in children:
-            if child.again_at is not None and child.role in _WITH_JOBS and number is not signal.SIGUSR1:
+            is_down = child.again_at is not None or child.is_stopped
+            if is_down and child.role in _WITH_JOBS and number is not signal.SIGUSR1:
                 # The daemon is down, but its jobs are not: it has to come back to end them.
                 self._start_again(child)
             # A daemon that has just started would be killed by the signal, and its jobs would keep running.

@@ -17,7 +17,7 @@ import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from enum import StrEnum
-from typing import Any, Final, NoReturn, Protocol
+from typing import Any, Final, NamedTuple, NoReturn, Protocol
 
 from roost.base.records import dataclass
 from roost.config import Config, ConfigError
@@ -47,6 +47,34 @@ class DaemonEnding(StrEnum):
     GRACEFUL = "graceful"
     #: Jobs have to leave at once.
     FAST = "fast"
+
+
+class DaemonOrder(NamedTuple):
+    """An order to a daemon to end."""
+
+    ending: DaemonEnding
+    #: Its master does not restart it.
+    stays_down: bool = False
+
+
+#: Exit status of a daemon that was ordered to stay down.
+STAYS_DOWN: Final = 99
+#: Signals that order a daemon to end; the first four come from the master and from outside, the others from itself.
+_ORDERS: Final = {
+    signal.SIGTERM: DaemonOrder(DaemonEnding.GRACEFUL),
+    signal.SIGINT: DaemonOrder(DaemonEnding.GRACEFUL),
+    signal.SIGQUIT: DaemonOrder(DaemonEnding.FAST),
+    signal.SIGUSR1: DaemonOrder(DaemonEnding.LEAVE),
+    signal.SIGRTMIN: DaemonOrder(DaemonEnding.GRACEFUL, stays_down=True),
+    signal.SIGRTMIN + 1: DaemonOrder(DaemonEnding.FAST, stays_down=True),
+    signal.SIGRTMIN + 2: DaemonOrder(DaemonEnding.LEAVE, stays_down=True),
+}
+
+
+def stop_for_good(ending: DaemonEnding) -> None:
+    """Order the daemon of this process to end, and its master not to restart it."""
+    order = DaemonOrder(ending, stays_down=True)
+    os.kill(os.getpid(), next(number for number, each in _ORDERS.items() if each == order))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +128,7 @@ def run_role(context: RoleContext, make: Make, tell: Callable[[str], None] = lam
     # What was imported before the fork is never garbage; examining it would only copy its pages.
     gc.freeze()
     try:
-        asyncio.run(_run(context, make, tell))
+        stays_down = asyncio.run(_run(context, make, tell))
     except ConfigurationRefused as problem:
         _log.error("%s", problem)
         context.home.note_problem(context.role, str(problem))
@@ -113,11 +141,12 @@ def run_role(context: RoleContext, make: Make, tell: Callable[[str], None] = lam
     except Exception:
         _log.exception("ended by an internal error")
         return 70
-    return 0
+    return STAYS_DOWN if stays_down else 0
 
 
-async def _run(context: RoleContext, make: Make, tell: Callable[[str], None]) -> None:
-    wanted: asyncio.Queue[DaemonEnding | None] = asyncio.Queue()
+async def _run(context: RoleContext, make: Make, tell: Callable[[str], None]) -> bool:
+    """Run a daemon until it is ordered to end; return whether it has to stay down."""
+    wanted: asyncio.Queue[DaemonOrder | None] = asyncio.Queue()
     try:
         config, bus, daemon = await _started(context, make, wanted)
     except OSError as error:
@@ -139,7 +168,7 @@ async def _run(context: RoleContext, make: Make, tell: Callable[[str], None]) ->
         except ConfigurationRefused as problem:
             _log.error("the configuration is unchanged: %s", problem)
             _tell_configured(context, str(problem))
-    stopping = asyncio.create_task(daemon.stop(asked))
+    stopping = asyncio.create_task(daemon.stop(asked.ending))
     hurry = asyncio.create_task(_hurried(wanted))
     done, _ = await asyncio.wait({stopping, hurry}, return_when=asyncio.FIRST_COMPLETED)
     if stopping not in done:
@@ -149,10 +178,11 @@ async def _run(context: RoleContext, make: Make, tell: Callable[[str], None]) ->
     with contextlib.suppress(asyncio.CancelledError):
         await stopping
     await bus.close()
+    return asked.stays_down
 
 
 async def _started(
-    context: RoleContext, make: Make, wanted: asyncio.Queue[DaemonEnding | None]
+    context: RoleContext, make: Make, wanted: asyncio.Queue[DaemonOrder | None]
 ) -> tuple[Config, Bus, Daemon]:
     """Start the daemon; signals are put into `wanted`. Raises ConfigurationRefused, OSError."""
     config = read_config(context)
@@ -164,14 +194,9 @@ async def _started(
     loop = asyncio.get_running_loop()
     loop.set_exception_handler(_callback_failed)
     loop.set_default_executor(ThreadPoolExecutor(THREADS, thread_name_prefix="work"))
-    for number, ending in (
-        (signal.SIGTERM, DaemonEnding.GRACEFUL),
-        (signal.SIGINT, DaemonEnding.GRACEFUL),
-        (signal.SIGQUIT, DaemonEnding.FAST),
-        (signal.SIGUSR1, DaemonEnding.LEAVE),
-        (signal.SIGHUP, None),
-    ):
-        loop.add_signal_handler(number, wanted.put_nowait, ending)
+    for number, order in _ORDERS.items():
+        loop.add_signal_handler(number, wanted.put_nowait, order)
+    loop.add_signal_handler(signal.SIGHUP, wanted.put_nowait, None)
     await daemon.start()
     return config, bus, daemon
 
@@ -237,8 +262,8 @@ def _tell_configured(
         write_whole(path, json.dumps(told))
 
 
-async def _hurried(wanted: asyncio.Queue[DaemonEnding | None]) -> None:
-    while await wanted.get() is not DaemonEnding.FAST:
+async def _hurried(wanted: asyncio.Queue[DaemonOrder | None]) -> None:
+    while (order := await wanted.get()) is None or order.ending is not DaemonEnding.FAST:
         pass
 
 

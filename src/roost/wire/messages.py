@@ -358,6 +358,8 @@ class SlotAds(Message, frozen=True, kw_only=True):
 
     Ads that are too large for one message are sent in several, the last of which names all slots that are `present`:
     others are gone. A reader that does not know this field forgets them when they expire.
+
+    `leaves`: the slots are gone because their daemon stops, and the jobs on them continue.
     """
 
     node: str
@@ -367,6 +369,7 @@ class SlotAds(Message, frozen=True, kw_only=True):
     gone: list[str] = []
     whole: bool = False
     present: list[str] = []
+    leaves: bool = False
 
 
 class DaemonAds(Message, frozen=True, kw_only=True):

@@ -101,8 +101,10 @@ def test_groups_are_resolved_and_drawn(department: Desk) -> None:
         (("-suser", "x"), "x is not known as a user", 0),
         (("-sconf", "nosuch"), 'can\'t resolve hostname "nosuch": can\'t resolve host name', 1),
         (("-bogus",), 'error: invalid option argument "-bogus"\nUsage: qconf -help', 1),
-        (("-ks",), "qconf: -ks is not possible in a Roost pool: the scheduler of a pool is a part of its central "
-         "manager, and runs as long as that does", 1),
+        (("-kt", "jvm"), 'thread with name "jvm" is not supported', 0),
+        (("-ke", "global"), 'can\'t resolve hostname "global"', 1),
+        (("-ke", "no.such"), 'can\'t resolve hostname "no.such"', 1),
+        (("-kej",), 'Need a hostname or the keyword "all"', 1),
     ],
 )  # fmt: skip
 def test_what_does_not_exist_is_told_on_standard_error(

@@ -110,13 +110,6 @@ def test_what_pools_do_not_carry_out_is_named_where_it_comes_in(pool: CellInMemo
     assert "not yet supported by pools" not in played(change, tmp_path).err
 
 
-@pytest.mark.parametrize("option", ["-ke x", "-kej x", "-km", "-ks", "-kt x", "-at x"])
-def test_what_a_pool_does_not_have_is_refused_with_the_reason(pool: CellInMemory, option: str, tmp_path: Path) -> None:
-    done = played(Step(f"qconf {option}", "", "", 0), tmp_path)
-    assert done.status == 1 and done.out == ""
-    assert re.match(rf"qconf: {option.split()[0]} is not possible in a Roost pool: [\w`]", done.err)
-
-
 def test_an_editor_that_fails_changes_nothing(pool: CellInMemory, tmp_path: Path) -> None:
     for editor, words in (("/nosuch", "can't start editor /nosuch: No such file or directory"),
                           ("false", "editor exited with error 1")):  # fmt: skip

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from roost.gridengine.commands.options import Option
 
 
-def options(table: str, refused: Mapping[str, str] | None = None) -> tuple[Option, ...]:
-    """The options of a table; `refused` has the reasons of those that are not supported."""
+def options(table: str) -> tuple[Option, ...]:
+    """The options of a table."""
     rows = (line.partition(" | ") for line in table.strip().splitlines())
     found = (
-        Option(name, meaning.strip(), takes.strip(), (refused or {}).get(name, ""))
+        Option(name, meaning.strip(), takes.strip())
         for name, _, takes, meaning in ((*head.strip().partition(" "), meaning) for head, _, meaning in rows)
     )
     return tuple(found)

@@ -23,7 +23,8 @@ _OPTIONS: Final = {option.name: option for option in OPTIONS}
 #: Options with their own message for a missing argument.
 _MISSING: Final = {"Aq": "no file argument given", "Mq": "no file argument given", "Mc": "no file argument given",
                    "dconf": "Need hostname to delete local configuration",
-                   "ke": 'Need a hostname or the keyword "all"'}  # fmt: skip
+                   "ke": 'Need a hostname or the keyword "all"',
+                   "kej": 'Need a hostname or the keyword "all"'}  # fmt: skip
 #: Options that concern the whole cell if they name nothing.
 _GLOBAL: Final = {"aconf": "global", "mconf": "global", "sconf": "global"}
 _OBJECTS: Final = "obj_id_list"
@@ -45,8 +46,6 @@ def _run(pool: Pool, arguments: Sequence[str]) -> int:
         try:
             option = _option(arguments[at])
             words, at = _words(option, arguments, at + 1)
-            if option.refused:
-                raise Failure(f"qconf: -{option.name} is not possible in a Roost pool: {option.refused}")
             done = _act(pool, showing, option.name, words)
         except Failure as failure:
             if not status:
@@ -59,9 +58,9 @@ def _run(pool: Pool, arguments: Sequence[str]) -> int:
 def _act(pool: Pool, showing: Showing, option: str, words: list[str]) -> int:
     if showing.has(option):
         return showing.show(option, words)
-    from roost.cli.gridengine import qconf_running
+    from roost.cli.gridengine import qconf_running, qconf_stopping
 
-    done = qconf_running.ACTIONS.get(option)
+    done = qconf_running.ACTIONS.get(option) or qconf_stopping.ACTIONS.get(option)
     return _edit(pool, option, words) if done is None else done(pool, words)
 
 

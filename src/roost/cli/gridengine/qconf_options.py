@@ -6,19 +6,6 @@ from typing import Final
 
 from roost.cli.gridengine.option_tables import options
 
-_MACHINES: Final = (
-    "`roost drain` lets the jobs of a machine end and gives it no others; `roost down` there stops its daemons"
-)
-_DAEMONS: Final = "`roost down` stops the pool's daemons on their machine"
-_THREADS: Final = "the scheduler of a pool is a part of its central manager, and runs as long as that does"
-REFUSED: Final = {
-    "at": _THREADS,
-    "ke": _MACHINES,
-    "kej": _MACHINES,
-    "km": _DAEMONS,
-    "ks": _THREADS,
-    "kt": _THREADS,
-}
 OPTIONS: Final = options(
     """
 aattr obj_nm attr_nm val obj_id_list | add to a list attribute of an object
@@ -48,7 +35,7 @@ as hostname_list | add a submit host
 astnode node_shares_list | add sharetree node(s)
 astree | create/modify the sharetree
 Astree fname | create/modify the sharetree from file
-at thread_name | start a qmaster thread
+at thread_name | resume the scheduling runs (thread scheduler)
 au user_list listname_list | add user(s) to userset list(s)
 Au fname | add userset from file
 auser | add user
@@ -75,12 +62,12 @@ dstree | delete the sharetree
 du user_list listname_list | delete user(s) from userset list(s)
 dul listname_list | delete userset list(s) completely
 duser user_list | delete user(s)
-ke host_list | shutdown execution daemon(s)
-kej host_list | shutdown execution daemon(s) and their jobs
+ke host_list | stop the daemons of machines until `roost up` on them; their jobs continue
+kej host_list | delete the jobs of machines, and stop their daemons
 kec evid_list | kill event client; pools have none
-km | shutdown master
-ks | shutdown scheduling thread
-kt thread_name | kill qmaster thread
+km | stop the queue and the central manager until `roost up`; running jobs continue
+ks | stop the scheduling runs until `qconf -at scheduler`, or a restart of the central manager
+kt thread_name | stop the scheduling runs (thread scheduler)
 mattr obj_nm attr_nm val obj_id_list | modify an attribute (or element in a sublist) of an object
 Mattr obj_nm fname obj_id_list | modify an attribute (or element in a sublist) of an object
 mc | modify complex attributes
@@ -155,5 +142,4 @@ suser user_list | show user(s)
 suserl | show a list of all users
 tsm | trigger scheduler monitoring
 """,
-    REFUSED,
 )

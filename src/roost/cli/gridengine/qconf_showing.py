@@ -79,7 +79,10 @@ class Showing:
         """Show the objects of an option; return its exit status. Raises Failure."""
         if option == _SCHEDULER:
             from roost.runtime.cell_root import central_name
+            from roost.wire.requests.central import CellScheduling
 
+            if not self._pool.ask(CellScheduling()).active:
+                raise Failure("no scheduling host defined")
             sys.stdout.write(f"{central_name(self._pool.home)}\n")
             return 0
         files = cell_files(self._pool)

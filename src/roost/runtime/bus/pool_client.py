@@ -6,6 +6,7 @@ only the contact file in the state directory. Callers choose the exception class
 
 from __future__ import annotations
 
+import os
 import time
 import warnings
 from collections.abc import Iterator
@@ -102,9 +103,10 @@ class PoolClient:
             try:
                 return self._answered(subjects.ask_node(name, self.user), f"machine {name!r}", verb, args, within_s)
             except NobodyThere:
-                raise self.error_class(
-                    f"no machine named {name!r} answers; `roost status` lists the machines"
-                ) from None
+                remedy = "`roost status` lists the machines"
+                if name == self.contact["node"] and self._stopped(verb.daemon):
+                    remedy = "its daemon was ordered to stop, and `roost up` starts it again"
+                raise self.error_class(f"no machine named {name!r} answers; {remedy}") from None
         if verb.daemon is Daemon.QUEUE:
             who, subject = "the queue", subjects.ask_schedd(self.contact["schedd"], self.user)
         else:
@@ -115,6 +117,9 @@ class PoolClient:
             try:
                 return self._answered(subject, who, verb, args, within_s)
             except NobodyThere:
+                if self._stopped(verb.daemon):
+                    hint = "it was ordered to stop, and `roost up` starts it again"
+                    raise self.error_class(f"{who} does not answer: {hint}") from None
                 if time.monotonic() < until:
                     time.sleep(0.1)
                     continue
@@ -123,6 +128,10 @@ class PoolClient:
                 "say why one is not"
             )
             raise self.error_class(f"{who} does not answer: {hint}") from None
+
+    def _stopped(self, daemon: Daemon) -> bool:
+        """Whether a daemon of this machine was ordered to stop."""
+        return os.path.exists(self.home.stopped(daemon.value))  # noqa: PTH110  (the directory may be another user's)
 
     def _answered(self, subject: str, who: str, verb: Verb, args: dict[str, Any], within_s: float) -> Any:
         request_id = new_request_id()

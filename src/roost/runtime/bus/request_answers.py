@@ -18,6 +18,7 @@ from roost.runtime.bus.client import Carrier
 from roost.runtime.bus.permission import DENIED
 from roost.runtime.causes import caused_by
 from roost.runtime.database_guard import StoreError
+from roost.runtime.role import DaemonEnding, stop_for_good
 from roost.wire.errors import WireError
 from roost.wire.messages import Answer, Ask
 from roost.wire.requests.machine import OF_STREAMS
@@ -75,6 +76,12 @@ class RequestAnswers(ABC):
 
     def denied(self, ask: Ask, sender: str, why: str) -> None:  # noqa: B027  (most daemons do nothing)
         """Record that a user was denied a request."""
+
+    async def _stop(self, reply: str, ending: DaemonEnding) -> Later:
+        """Answer a request to stop the daemon for good, and stop it."""
+        await self._bus.answer(reply, Answer())
+        stop_for_good(ending)
+        return LATER
 
     def _note(self, ask: Ask, sender: str, found: object) -> None:
         """Log a request that changes something, and its result."""

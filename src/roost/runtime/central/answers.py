@@ -15,8 +15,9 @@ from roost.negotiator.timing import Urgency
 from roost.runtime.bus.answer_pieces import ROWS_PER_ANSWER
 from roost.runtime.bus.budget import STEPS_AT_ONCE, STEPS_EACH, Budget, too_many_steps
 from roost.runtime.bus.job_rows import projected
-from roost.runtime.bus.permission import DENIED, refusal
+from roost.runtime.bus.permission import DENIED, REMEDY, refusal
 from roost.runtime.bus.request_answers import BadRequest, RequestAnswers, expression
+from roost.runtime.role import DaemonEnding
 from roost.wire.ads import ad_data, ad_from
 from roost.wire.messages import Answer, Ask
 from roost.wire.requests import central
@@ -131,6 +132,13 @@ class CentralAnswers(RequestAnswers):
                 return await daemon.cell.reservations()
             case central.CellPriorities():
                 return daemon.cell.priorities()
+            case central.CellScheduling():
+                return await self._schedule(request, sender)
+            case central.Stop():
+                if not await daemon.cell.manages(sender):
+                    return _not_manager("stop the central manager's daemon", sender)
+                daemon.audit.command("stop", sender)
+                return await self._stop(reply, DaemonEnding.LEAVE)
             case central.Users():
                 if not daemon.deciding.under_way:
                     daemon.matchmaker.charge(self._table, daemon.clock.now(), at_once=True)
@@ -202,8 +210,27 @@ class CentralAnswers(RequestAnswers):
 
     def _why(self, asked: central.ExplainJob) -> JobInCycle | JobInCell | None:
         """The last cycle's result for a request; None if the cycle had no such request."""
+        stopped = self._daemon.cell.stopped
+        if stopped is not None:
+            return stopped
         trail = None if self._daemon.last is None else self._daemon.last.trail
         return None if trail is None else trail.about_request(asked.schedd, asked.submitter, asked.autocluster)
+
+    async def _schedule(self, asked: central.CellScheduling, sender: str) -> central.RunsOfCell | Answer:
+        """Stop or resume the scheduling runs of the cell."""
+        daemon, cell = self._daemon, self._daemon.cell
+        if asked.active is None:
+            return central.RunsOfCell(active=cell.schedules)
+        words = f"{'resume' if asked.active else 'stop'} the scheduling runs of the cell"
+        if not await cell.manages(sender):
+            refused = _not_manager(words, sender)
+            daemon.audit.command(words, sender, refusal=refused.text)
+            return refused
+        changed, cell.schedules = asked.active != cell.schedules, asked.active
+        if changed:
+            daemon.audit.command(words, sender)
+            daemon.ask_for_cycle(Urgency.URGENT)
+        return central.RunsOfCell(active=asked.active, changed=changed)
 
     def _change_user(self, asked: central.ChangeUser, sender: str) -> central.UserChanged:
         daemon = self._daemon
@@ -234,6 +261,10 @@ class CentralAnswers(RequestAnswers):
         if names:
             daemon.audit.command(order, sender, names=names)
         return central.Advertised(taken=len(ads), gone=removed)
+
+
+def _not_manager(what: str, sender: str) -> Answer:
+    return Answer(ok=False, code=DENIED, text=f"{sender} may not {what}", remedy=REMEDY)
 
 
 def _words(ask: Ask) -> str:

@@ -23,6 +23,7 @@ from roost.config import Config
 from roost.model.cell_requests import LOAD_SENSORS, SUSPENDERS, TASK
 from roost.model.cell_reservations import AdvanceReservation, digest_names
 from roost.model.cell_usage import Owner, Used
+from roost.model.cycle_answers import JobInCell
 from roost.model.digests import given_state, states_digest
 from roost.negotiator.beside_cell import warning
 from roost.negotiator.snapshot import Plan, Pledge, Snapshot
@@ -151,6 +152,8 @@ class PoolCell:
         #: Jobs' resources on machines that are not reporting.
         self._held: list[_Held] = []
         self._suspensions: Suspensions | None = None
+        #: Whether its scheduling runs take place; `qconf -kt scheduler` stops them.
+        self.schedules = True
         #: Reservations are made one after another.
         self._reserving = asyncio.Lock()
         #: The load sensors of each machine in the current cell, which of them machines were sent, and when.
@@ -180,6 +183,24 @@ class PoolCell:
     def governs(self) -> bool:
         """Whether the pool uses a cell, which may not have arrived yet."""
         return bool(self._kept)
+
+    async def manages(self, user: str) -> bool:
+        """Whether a user is a manager of the cell, or an administrator of the pool. Raises BadRequest if the cell does
+        not arrive.
+        """
+        if user in self._daemon.administrators:
+            return True
+        active = await self._latest()
+        return active is not None and user in active.cell.managers
+
+    @property
+    def stopped(self) -> JobInCell | None:
+        """What is known of every waiting job while the runs are stopped; None while they take place."""
+        active = self.active
+        if self.schedules or active is None:
+            return None
+        reasons = ["the scheduling runs of the cell are stopped; `qconf -at scheduler` resumes them"]
+        return JobInCell(at=self._daemon.clock.now(), revision=active.revision, reasons=reasons, priority=None)
 
     @property
     def active(self) -> ActiveCell | None:
@@ -390,10 +411,11 @@ class PoolCell:
             found = [(row, task) for row, task in found if not row.asked]
         self._daemon.deciding.change(lambda: self._take(queue, found, now))
 
-    async def unheard(self, expired: Iterable[Kept]) -> None:
+    async def unheard(self, expired: Iterable[Kept], *, leaves: bool = False) -> None:
         """Keep the resources of jobs whose slot ads have expired, as in Grid Engine, until their queue says otherwise.
 
-        Called repeatedly, because jobs may end while their machine is away, by `qdel -f` or `reschedule_unknown`.
+        `leaves`: a machine's daemon has stopped, and may not have reported its latest jobs. Called repeatedly, because
+        jobs may end while their machine is away, by `qdel -f` or `reschedule_unknown`.
         """
         if not self.governs:
             return
@@ -402,7 +424,7 @@ class PoolCell:
             task = each.ad.get(TASK)
             if isinstance(task, ClassAd):
                 self._held.append(_Held("", each.sender, task, now))
-        if self._held:
+        if self._held or leaves:
             known = len(self._held)
             for queue in sorted(self._kept):
                 await self._ask_tasks(queue, again=True)

@@ -247,13 +247,18 @@ class CentralDaemon:
             self.table.put(ad, sender=sender, now=now, claim_id=claim_id)
             self.bookings.offered(self.table.spelled(SLOT, name), claim_id)
             self.cell.heard_slot(ad)
+        left = []
         for name in message.gone:
             self._own(SLOT, name, sender)
+            if (known := self.table.get(SLOT, name)) is not None:
+                left.append(known)
             spelled = self.table.spelled(SLOT, name)
             self.table.remove(SLOT, name)
             self.bookings.gone(spelled)
         if message.whole or message.present:
             self.table.only(SLOT, sender, [*names, *message.present])
+        if message.leaves:
+            self.spawn(self.cell.unheard(left, leaves=True))
         self.ask_for_cycle(urgency)
 
     def _offers_itself(self, name: str, ad: ClassAd, claim_id: str) -> bool:
@@ -405,8 +410,8 @@ class CentralDaemon:
         active = self.cell.active
         if not snapshot.demands and not self.cell.suspends():
             return
-        if self.cell.governs and active is None:
-            # It is being sent, and requests a cycle when it has arrived.
+        if self.cell.governs and (active is None or not self.cell.schedules):
+            # It is being sent, and requests a cycle when it has arrived; or its runs were stopped.
             return
         async with self.deciding.decision():
             if active is None:

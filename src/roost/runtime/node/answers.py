@@ -18,10 +18,10 @@ from roost.node.decisions import Recorder, ordered
 from roost.node.machine import NodeSlot
 from roost.policy.explain.configured import configured_machine
 from roost.runtime.bus.permission import refusal
-from roost.runtime.bus.request_answers import NotFound, RequestAnswers, expression
+from roost.runtime.bus.request_answers import Later, NotFound, RequestAnswers, expression
 from roost.runtime.node.runs.printed import file_answer
 from roost.runtime.node.stream_answers import stream_answer
-from roost.runtime.role import superusers
+from roost.runtime.role import DaemonEnding, superusers
 from roost.startd.draining import DrainOrder, OnCompletion
 from roost.wire.ads import ad_data
 from roost.wire.messages import Answer, Ask
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from roost.runtime.node.orders import NodeOrders
     from roost.runtime.node.runs.shells import Shells
     from roost.runtime.node.sessions import Sessions
+    from roost.runtime.node.slot_ads import SlotPublisher
     from roost.runtime.node.transition_log import TransitionLog
 
 
@@ -63,6 +64,7 @@ class NodeAnswersDaemon(Protocol):
     bus: Carrier
     lanes: Lanes
     machine: Machine
+    ads: SlotPublisher
     orders: NodeOrders
     sessions: Sessions
     shells: Shells
@@ -126,6 +128,8 @@ class NodeAnswers(RequestAnswers):
                 return await file_answer(runners.values(), request, sender, administrators)
             case machine.UnderWay(reply=asked):
                 return self._daemon.lanes.has(asked)
+            case machine.Stop():
+                return await self._stop_machine(request, sender, reply, now)
             case machine.Poll():
                 self._daemon.poll_now()
                 return None
@@ -185,6 +189,14 @@ class NodeAnswers(RequestAnswers):
         for slot in slots:
             self._daemon.carry_out(self._machine.host.receive(slot, ev.VacateRequested(fast=asked.fast), now))
         return done
+
+    async def _stop_machine(self, asked: machine.Stop, sender: str, reply: str, now: float) -> Later:
+        words = "the daemon is stopped, and its jobs end" if asked.kill_jobs else "the daemon is stopped"
+        self._record(AuditKind.COMMAND, words, sender, now)
+        if asked.kill_jobs:
+            return await self._stop(reply, DaemonEnding.FAST)
+        self._daemon.ads.withdraw(leaves=True)
+        return await self._stop(reply, DaemonEnding.LEAVE)
 
     def _reopen(self, asked: machine.Reopen, sender: str, now: float) -> machine.Slots:
         closed = [slot for slot in self._named(asked.slot) if slot.state.broken is not None]

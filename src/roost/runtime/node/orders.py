@@ -27,7 +27,7 @@ from roost.node.host_slots import OfferLeftovers, Starter
 from roost.node.machine import NodeSlot
 from roost.runtime.node.messages import activation_answer, claim_answer, ended_run
 from roost.runtime.node.runs.runner import Runner, Surroundings
-from roost.runtime.role import must_go_on
+from roost.runtime.role import DaemonEnding, must_go_on, stop_for_good
 from roost.startd.draining import OnCompletion
 from roost.startd.states import State
 from roost.wire import messages as m
@@ -227,7 +227,9 @@ class NodeOrders:
             return
         _log.info("the drain is over: %s", what.name.lower())
         match what:
-            case OnCompletion.EXIT | OnCompletion.RESTART:
+            case OnCompletion.EXIT:
+                stop_for_good(DaemonEnding.GRACEFUL)
+            case OnCompletion.RESTART:
                 # The master restarts a daemon that exits.
                 os.kill(os.getpid(), signal.SIGTERM)
             case OnCompletion.RECONFIGURE:

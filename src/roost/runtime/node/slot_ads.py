@@ -64,13 +64,13 @@ class SlotPublisher:
             self.all_anew()
             await asyncio.sleep(self._machine.plan.update_s)
 
-    def withdraw(self) -> None:
-        """Withdraw the ads, because the machine goes away."""
+    def withdraw(self, *, leaves: bool = False) -> None:
+        """Withdraw the ads, because the machine goes away; `leaves`: its jobs continue."""
         if self._timer is not None:
             self._timer.cancel()
         # The end of a slot a moment ago may not have been published yet.
         gone = sorted({*self._sent, *(slot.name for slot in self._machine.slots)})
-        self._send(SlotAds(node=self._name, ads=[], gone=gone))
+        self._send(SlotAds(node=self._name, ads=[], gone=gone, leaves=leaves))
 
     def _soon(self, wait_s: float) -> None:
         loop, is_urgent = asyncio.get_running_loop(), wait_s <= GAP_S

@@ -17,7 +17,7 @@ from roost.model.job_standing import ClaimStanding, Full, JobStanding, LocalPoli
 from roost.runtime.bus.answer_pieces import ROWS_PER_ANSWER
 from roost.runtime.bus.budget import Budget
 from roost.runtime.bus.job_rows import Rows, cluster_row, counts_of, factory_ad, projected
-from roost.runtime.bus.permission import refusal
+from roost.runtime.bus.permission import DENIED, REMEDY, refusal
 from roost.runtime.bus.request_answers import LATER, BadRequest, Later, NotFound, RequestAnswers, expression
 from roost.runtime.files.deputies import with_hands
 from roost.runtime.files.file_pieces import read_piece
@@ -27,6 +27,7 @@ from roost.runtime.queue.actions import ActionsDaemon, QueueActions, Selection
 from roost.runtime.queue.cell.accounting_answers import search as search_accounting
 from roost.runtime.queue.cell.cell_answers import CellAnswers, CellAnswersDaemon
 from roost.runtime.queue.past_jobs import PastJobs, shown_as
+from roost.runtime.role import DaemonEnding
 from roost.schedd import events as ev
 from roost.schedd.identifiers import JobId
 from roost.schedd.jobs.book import Cluster
@@ -114,6 +115,8 @@ class QueueAnswers(RequestAnswers):
                 return await self._history(request, reply)
             case queue.ReadOutput():
                 return await self._output(request, sender)
+            case queue.Stop():
+                return await self._stop_queue(sender, reply)
             case queue.Summary():
                 return await self._summary()
             case queue.UnderWay(reply=asked):
@@ -172,6 +175,12 @@ class QueueAnswers(RequestAnswers):
         # The server has them before more are made.
         await self._daemon.bus.settled()
         rows.clear()
+
+    async def _stop_queue(self, sender: str, reply: str) -> Later | Answer:
+        if not await self.cell.operates(sender, manages=True):
+            text = f"{sender} may not stop the queue's daemon"
+            return Answer(ok=False, code=DENIED, text=text, remedy=REMEDY)
+        return await self._stop(reply, DaemonEnding.LEAVE)
 
     def _reply_to(self, reply: str) -> str:
         key = str(next(self._numbers))

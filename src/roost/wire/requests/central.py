@@ -268,6 +268,32 @@ class CellReservations(Request[list[ReservationState]]):
     """The advance reservations in the pool's Grid Engine cell."""
 
 
+class RunsOfCell(Struct):
+    """Whether the scheduling runs of the pool's Grid Engine cell take place."""
+
+    active: bool
+    #: Whether the request changed that.
+    changed: bool = False
+
+
+class CellScheduling(Request[RunsOfCell]):
+    """Stop the scheduling runs of the pool's Grid Engine cell, or resume them; allowed for managers of the cell and
+    administrators.
+
+    Without runs no waiting job starts, and no job is suspended or resumed. They resume when the central manager
+    restarts.
+    """
+
+    #: None leaves it as it is, which every user may ask for.
+    active: bool | None = None
+
+
+class Stop(Request[None]):
+    """Stop the central manager's daemon until `roost up` starts it again; allowed for administrators and managers of
+    the cell.
+    """
+
+
 class UnderWay(StillToAnswer):
     """Whether this process of the central manager has received a request, and has not answered it: no other process
     will.
@@ -324,10 +350,14 @@ CENTRAL: Final = table(
     question("cell-priorities", CellPriorities, "the priorities of jobs in the pool's Grid Engine cell"),
     Verb("cell-reserve", Reserve, Asker.USER, "make an advance reservation in the pool's Grid Engine cell"),
     question("cell-reservation-states", CellReservations, "the advance reservations in the pool's Grid Engine cell"),
+    Verb("cell-scheduling", CellScheduling, Asker.USER, "stop and resume the scheduling runs of the pool's cell"),
     question("cycle", Cycle, "the last matchmaking cycle"),
     question("explain-job", ExplainJob, "why a job is not matched"),
     question("explain-slot", ExplainSlot, "why a slot is not matched"),
     question("queue-instances", QueueInstances, "the queue instances of the pool's Grid Engine cell"),
+    Verb(
+        "stop", Stop, Asker.USER, "stop the central manager's daemon; administrators, and managers of the pool's cell"
+    ),
     under_way(UnderWay),
     question("userprio", Users, "priorities and usage of users"),
     Verb(

@@ -217,6 +217,13 @@ class UnderWay(StillToAnswer):
     """
 
 
+class Stop(Request[None]):
+    """Stop the machine's daemon until `roost up` starts it again."""
+
+    #: End the running jobs first; otherwise they continue, and the next daemon takes them over.
+    kill_jobs: bool = False
+
+
 class Vacate(Request[Slots]):
     """Evict the jobs of slots."""
 
@@ -248,6 +255,7 @@ MACHINE: Final = table(
     ),
     Verb("read-streams", ReadStreams, Asker.OWNER, "read what a job prints that the user is connected to"),
     Verb("reopen", Reopen, Asker.ADMINISTRATOR, "open slots that a failed prolog or epilog has closed"),
+    Verb("stop", Stop, Asker.ADMINISTRATOR, "stop the machine's daemon"),
     question("story", Story, "what happened to a slot or job"),
     under_way(UnderWay),
     Verb("vacate", Vacate, Asker.ADMINISTRATOR, "evict the jobs of slots"),
