@@ -41,7 +41,7 @@ OF_USERS = {
             "spooled-files",
             "read-output",
             "stop",
-        "submit",
+            "submit",
             "stop",
             "summary",
             "under-way",
@@ -137,7 +137,8 @@ def test_questions_change_nothing() -> None:
         "act", "submit", "cell-change", "cell-clear-usage", "cell-edit", "cell-instances", "drain", "cancel-drain",
         "poll", "reopen", "vacate", "advertise", "userprio-set", "read-streams", "write-streams", "keep-streams",
         "leave-streams", "open-shell", "end-spooling", "spool-file",
-        "cell-reserve", "cell-scheduling", "stop", "cell-reservation-delete", "cell-reservation-keep", "cell-report-loads",
+        "cell-reserve", "cell-scheduling", "stop", "cell-reservation-delete", "cell-reservation-keep",
+        "cell-report-loads",
     }  # fmt: skip
     assert {name for table in VERBS.values() for name, verb in table.items() if not verb.question} == changing
 

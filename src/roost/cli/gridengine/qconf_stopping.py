@@ -80,7 +80,7 @@ def _stop_host(pool: Pool, host: str, name: str, *, kill_jobs: bool) -> int:
     if kill_jobs and (jobs := tuple(_jobs_on(pool, host))):
         pool.ask(queue.Act(action="remove", jobs=jobs, reason=f"qconf -kej by user {pool.user}"))
     try:
-        pool.ask(machine.Stop(kill_jobs=kill_jobs), machine=name)
+        pool.ask(machine.StopMachine(kill_jobs=kill_jobs), machine=name)
     except (Refused, CommandError) as error:
         return _said(f"failed sending shutdown notification to execd host {host}: {error}", FAILED)
     return _said(f"sent shutdown {'and kill ' * kill_jobs}notification to  execd host {host}", 0)
@@ -97,8 +97,8 @@ def stop_master(pool: Pool, words: Sequence[str]) -> int:
     """``-km``: stop the queue and the central manager; return the exit status."""
     _check_manager(pool, "shutting down qmaster requires manager privileges")
     # The central manager first: it learns who is a manager from the queue.
-    pool.ask(central.Stop())
-    pool.ask(queue.Stop())
+    pool.ask(central.StopCentral())
+    pool.ask(queue.StopQueue())
     return _said(f"{pool.user}@{host_name()} kills qmaster", 0)
 
 

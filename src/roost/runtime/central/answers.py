@@ -134,7 +134,7 @@ class CentralAnswers(RequestAnswers):
                 return daemon.cell.priorities()
             case central.CellScheduling():
                 return await self._schedule(request, sender)
-            case central.Stop():
+            case central.StopCentral():
                 if not await daemon.cell.manages(sender):
                     return _not_manager("stop the central manager's daemon", sender)
                 daemon.audit.command("stop", sender)

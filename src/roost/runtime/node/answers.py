@@ -128,7 +128,7 @@ class NodeAnswers(RequestAnswers):
                 return await file_answer(runners.values(), request, sender, administrators)
             case machine.UnderWay(reply=asked):
                 return self._daemon.lanes.has(asked)
-            case machine.Stop():
+            case machine.StopMachine():
                 return await self._stop_machine(request, sender, reply, now)
             case machine.Poll():
                 self._daemon.poll_now()
@@ -190,7 +190,7 @@ class NodeAnswers(RequestAnswers):
             self._daemon.carry_out(self._machine.host.receive(slot, ev.VacateRequested(fast=asked.fast), now))
         return done
 
-    async def _stop_machine(self, asked: machine.Stop, sender: str, reply: str, now: float) -> Later:
+    async def _stop_machine(self, asked: machine.StopMachine, sender: str, reply: str, now: float) -> Later:
         words = "the daemon is stopped, and its jobs end" if asked.kill_jobs else "the daemon is stopped"
         self._record(AuditKind.COMMAND, words, sender, now)
         if asked.kill_jobs:

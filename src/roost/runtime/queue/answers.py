@@ -115,7 +115,7 @@ class QueueAnswers(RequestAnswers):
                 return await self._history(request, reply)
             case queue.ReadOutput():
                 return await self._output(request, sender)
-            case queue.Stop():
+            case queue.StopQueue():
                 return await self._stop_queue(sender, reply)
             case queue.Summary():
                 return await self._summary()

@@ -288,7 +288,7 @@ class CellScheduling(Request[RunsOfCell]):
     active: bool | None = None
 
 
-class Stop(Request[None]):
+class StopCentral(Request[None]):
     """Stop the central manager's daemon until `roost up` starts it again; allowed for administrators and managers of
     the cell.
     """
@@ -356,7 +356,10 @@ CENTRAL: Final = table(
     question("explain-slot", ExplainSlot, "why a slot is not matched"),
     question("queue-instances", QueueInstances, "the queue instances of the pool's Grid Engine cell"),
     Verb(
-        "stop", Stop, Asker.USER, "stop the central manager's daemon; administrators, and managers of the pool's cell"
+        "stop",
+        StopCentral,
+        Asker.USER,
+        "stop the central manager's daemon; administrators, and managers of the pool's cell",
     ),
     under_way(UnderWay),
     question("userprio", Users, "priorities and usage of users"),

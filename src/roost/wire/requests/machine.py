@@ -217,7 +217,7 @@ class UnderWay(StillToAnswer):
     """
 
 
-class Stop(Request[None]):
+class StopMachine(Request[None]):
     """Stop the machine's daemon until `roost up` starts it again."""
 
     #: End the running jobs first; otherwise they continue, and the next daemon takes them over.
@@ -255,7 +255,7 @@ MACHINE: Final = table(
     ),
     Verb("read-streams", ReadStreams, Asker.OWNER, "read what a job prints that the user is connected to"),
     Verb("reopen", Reopen, Asker.ADMINISTRATOR, "open slots that a failed prolog or epilog has closed"),
-    Verb("stop", Stop, Asker.ADMINISTRATOR, "stop the machine's daemon"),
+    Verb("stop", StopMachine, Asker.ADMINISTRATOR, "stop the machine's daemon"),
     question("story", Story, "what happened to a slot or job"),
     under_way(UnderWay),
     Verb("vacate", Vacate, Asker.ADMINISTRATOR, "evict the jobs of slots"),

@@ -247,7 +247,7 @@ class ReadSpooled(Request[SpooledPart]):
     offset: Count = 0
 
 
-class Stop(Request[None]):
+class StopQueue(Request[None]):
     """Stop the queue's daemon until `roost up` starts it again; allowed for administrators and managers of the cell.
 
     Running jobs continue.
@@ -290,7 +290,7 @@ QUEUE: Final[dict[str, Verb]] = table(
     Verb("spooled-files", SpooledFiles, Asker.OWNER, "which files the queue has for a job of -spool", question=True),
     Verb("read-spooled", ReadSpooled, Asker.OWNER, "read a piece of such a file", question=True),
     Verb("read-output", ReadOutput, Asker.OWNER, "read the file of a job's standard output or error", question=True),
-    Verb("stop", Stop, Asker.USER, "stop the queue's daemon; administrators, and managers of the pool's cell"),
+    Verb("stop", StopQueue, Asker.USER, "stop the queue's daemon; administrators, and managers of the pool's cell"),
     Verb("submit", Submit, Asker.USER, "submit jobs"),
     question("summary", Summary, "how many jobs there are in each state"),
     under_way(UnderWay),
