@@ -38,7 +38,7 @@ def _section(row: HookRow) -> Iterator[str]:
     yield f"| runs as | {row.as_user} |"
     yield f"| waited for by | {row.waits} |"
     limit = "none" if row.limit_s is None else f"{row.limit_s} s"
-    yield f"| too late | {row.late}; `{row.knob}_TIMEOUT`, default {limit} |"
+    yield f"| at the time limit | {row.late}; `{row.knob}_TIMEOUT`, default {limit} |"
     if row.note:
         yield f"\n{row.note}"
 
@@ -92,14 +92,14 @@ _STORY: Final = (
     ),
     _Box(
         "START and RANK decide",
-        (*_runs("REPLY_FETCH accept", _SLOT, "it is taken"), _Word(_SLOT, _STARTER, "claim, job")),
+        (*_runs("REPLY_FETCH accept", _SLOT, "item accepted"), _Word(_SLOT, _STARTER, "claim, job")),
     ),
     _Box(
         "the job is prepared and runs",
         (
             *_runs("PREPARE_JOB", _STARTER, "what does it need?", "files, settings"),
             _Word(_STARTER, _JOB, "start"),
-            *_runs("UPDATE_JOB_INFO, again and again", _STARTER, "renew the lease"),
+            *_runs("UPDATE_JOB_INFO, repeatedly", _STARTER, "renew the lease"),
         ),
     ),
     _Box(
@@ -111,7 +111,7 @@ _STORY: Final = (
         ),
     ),
     _Box(
-        "or it has to go: PREEMPT, a better job, the owner",
+        "or it is evicted: PREEMPT, a better job, the owner",
         (
             _Word(_SLOT, _STARTER, "soft kill"),
             *_runs("VACATE_JOB evict", _STARTER, "save its state"),
@@ -122,7 +122,7 @@ _STORY: Final = (
         ),
     ),
     _Box(
-        "or it could not be started at all",
+        "or it could not be started",
         (*_runs("STARTER_FAILURE hold", _STARTER, "why"), _Word(_STARTER, _SLOT, "ended", True)),
     ),
 )

@@ -60,50 +60,50 @@ class HookRow:
 _DAEMON: Final = "the daemon's user"
 _RUNNING: Final = (
     "JobState, JobPid, NumPids, JobStartDate, RemoteUserCpu, RemoteSysCpu, ImageSize, ResidentSetSize, MemoryUsage "
-    "and what else is measured"
+    "and other measured attributes"
 )
 _ENDED: Final = (
-    "what UPDATE_JOB_INFO is told but JobState and JobPid, ExitReason (text), JobDuration (s), and if the program ran "
-    "to an end ExitBySignal with ExitCode or ExitSignal; if it did not come to its own end, HoldReason or VacateReason "
-    "with …Code and …SubCode. All of it is of this run: what the queue knows of earlier ones is not in the ad"
+    "the attributes of UPDATE_JOB_INFO except JobState and JobPid; ExitReason (text); JobDuration (s); if the program "
+    "ended by itself, ExitBySignal with ExitCode or ExitSignal; otherwise HoldReason or VacateReason with …Code and "
+    "…SubCode. All of them describe this run: the ad has nothing that the queue knows of earlier runs"
 )
 _PREPARED: Final = (
-    "0: go on. 1 to 299: the job is held (code 19, the status as subcode). 300 and more, or a signal: the job goes "
-    "back to its queue. `HookStatusCode` in what it prints goes before the exit status"
+    "0: the starter goes on. 1 to 299: the job is held (code 19, with the status as subcode). 300 and more, or a "
+    "signal: the job goes back to its queue. A printed `HookStatusCode` overrides the exit status"
 )
 _CHANGES: Final = (
-    "attributes that go into the job's ad (Cmd, Arguments, Env and any other); `HookStatusMessage` is logged, or is "
-    "the hold's reason"
+    "attributes to set in the job's ad (Cmd, Arguments, Env and any other); `HookStatusMessage` is logged, or becomes "
+    "the hold reason"
 )
 
 HOOKS: Final = (
     HookRow(
         name="FETCH_WORK",
         by=RunBy.SLOT,
-        when="the slot would take a job by START, and FetchWorkDelay is over since the last answer",
+        when="START would accept a job, and FetchWorkDelay has passed since the last answer",
         has_job=False,
-        prints="the ad of one job, or nothing: there is no work. What is not an ad, or two, counts as nothing",
-        status="ignored; what it printed counts for nothing if a signal killed it",
-        waits="the slot; it does not fetch again before. A dynamic slot is not given back before",
-        late="it is killed, and there is no work",
+        prints="the ad of one job, or nothing if there is no work. Anything but one ad counts as nothing",
+        status="ignored; if a signal killed the hook, its output is ignored, too",
+        waits="the slot: it does not fetch again, and a dynamic slot is not given back, until the hook has ended",
+        late="it is killed, and its output is ignored",
         as_user=_DAEMON,
-        note="Asked of slots that are Owner, Unclaimed, Backfill, and Claimed with a job that runs or without one.",
+        note="Slots run it in the states Owner, Unclaimed and Backfill, and in Claimed, with or without a running job.",
     ),
     HookRow(
         name="REPLY_FETCH",
         by=RunBy.SLOT,
-        when="the slot has decided about a job that was fetched",
+        when="the slot has accepted or rejected a fetched job",
         argument="`accept` or `reject`",
         words=("accept", "reject"),
         has_claim=True,
         limit_s=300,
         as_user=_DAEMON,
-        note="ClaimId is there with `accept` only. The job may have begun, or ended, before the hook has.",
+        note="ClaimId is present only with `accept`. The job may start, or even end, before the hook does.",
     ),
     HookRow(
         name="EVICT_CLAIM",
         by=RunBy.SLOT,
-        when="a fetched job is gone because its claim was taken from it",
+        when="a fetched job has ended because its claim was taken from it",
         has_claim=True,
         limit_s=300,
         as_user=_DAEMON,
@@ -112,7 +112,7 @@ HOOKS: Final = (
     HookRow(
         name=HookPoint.PREPARE_EARLY,
         by=RunBy.STARTER,
-        when="the scratch directory is there, before input is moved",
+        when="the scratch directory has been made, before input is transferred",
         prints=_CHANGES,
         status=_PREPARED,
         waits="the job",
@@ -121,7 +121,7 @@ HOOKS: Final = (
     HookRow(
         name=HookPoint.PREPARE,
         by=RunBy.STARTER,
-        when="input has been moved, before prolog and job",
+        when="input has been transferred, before prolog and job",
         argument="`<KEYWORD>_HOOK_PREPARE_JOB_ARGS`",
         prints=_CHANGES,
         status=_PREPARED,
@@ -133,30 +133,30 @@ HOOKS: Final = (
         by=RunBy.STARTER,
         when="STARTER_INITIAL_UPDATE_INTERVAL after the job's start, then every STARTER_UPDATE_INTERVAL",
         told=_RUNNING,
-        note="While one runs no other is begun. It is killed when the job's scratch directory is removed.",
+        note="A new one is not started while one is running. It is killed when the job's scratch directory is removed.",
     ),
     HookRow(
         name=HookPoint.VACATE,
         by=RunBy.STARTER,
-        when="a job that runs or is suspended has to go, before its soft signal; not with a hard kill",
+        when="a running or suspended job is told to end, before its soft signal; not before a hard kill",
         argument="`evict`, `hold` or `remove`",
         words=("evict", "hold", "remove"),
-        told="what UPDATE_JOB_INFO is told, ExitReason, HoldReason or VacateReason with …Code and …SubCode; and where "
-        "the vacate time has a limit VacateUntil (epoch s) and VacateTimeLeft (s)",
+        told="the attributes of UPDATE_JOB_INFO; ExitReason; HoldReason or VacateReason with …Code and …SubCode; if the "
+        "vacate time is limited, VacateUntil (epoch s) and VacateTimeLeft (s)",
         waits="the soft signal",
-        late="it is killed, and the job gets its signal; after half of the vacate time where no time is configured",
+        late="it is killed, and the job gets its signal; if no timeout is configured, after half of the vacate time",
         is_own=True,
-        note="Here a job can be told to save its state, with a part of the vacate time to do so.",
+        note="The hook can tell the job to save its state, and has part of the vacate time for that.",
     ),
     HookRow(
         name=HookPoint.FAILURE,
         by=RunBy.STARTER,
         when="the job could not be started: its ad is unusable, its program or user does not exist, or a prepare hook "
         "or the prolog refused it",
-        argument="`hold` if it cannot be started as it is, `evict` if it might be elsewhere or later",
+        argument="`hold` if the job cannot start as it is, `evict` if it may be able to start elsewhere or later",
         words=("hold", "evict"),
         told="ExitReason, and HoldReason or VacateReason with …Code and …SubCode",
-        waits="JOB_EXIT, where that is due as well",
+        waits="JOB_EXIT, if that is also due",
         limit_s=30,
         as_user=_DAEMON,
         is_own=True,
@@ -164,8 +164,8 @@ HOOKS: Final = (
     HookRow(
         name=HookPoint.EXIT,
         by=RunBy.STARTER,
-        when="the job is gone, once; before output is moved and the scratch directory is removed. Also where only a "
-        "prepare hook has run",
+        when="the job has ended, once, before output is transferred and the scratch directory is removed; also if "
+        "only a prepare hook has run",
         argument="`exit`, `evict`, `hold` or `remove`",
         words=("exit", "evict", "hold", "remove"),
         told=_ENDED,
