@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import io
+import re
 
 import pytest
 
@@ -134,6 +135,38 @@ def test_arguments_are_in_capitals_and_of_one_list() -> None:
         for command, action in ACTIONS
         if not action.option_strings and not action.choices and action.metavar not in ARGUMENTS
     ]
+    assert wrong == []
+
+
+#: What an argument is said to be, in every command that has the option or argument.
+ALIKE = {
+    "--constraint": r"only (jobs|slots) for which EXPR is true",
+    "--home": r"state directory of the pool .*ROOST_HOME.*",
+    "--interval": r"time between updates \(default: \d+\)",
+    "--my": r"the ad to evaluate in: a file, - for standard input, or the ad's text: .*",
+    "--slot-type": r"look up names as for this slot type",
+    "INSTANCE": r"queue, queue@host or queue@@group; wildcards are allowed",
+    "JOB": r"job \(12\.0\),? (or )?cluster \(12\)( or user| of one job| of at most \d+ jobs)?( \(default: all jobs\))?",
+}
+
+
+def test_an_argument_is_described_alike_in_all_commands() -> None:
+    wrong = []
+    for command, action in ACTIONS:
+        name = long_name(action) if action.option_strings else str(action.metavar)
+        if (form := ALIKE.get(name)) is not None and not re.fullmatch(form, action.help or ""):
+            wrong.append((command, name, action.help))
+    assert wrong == []
+
+
+def test_every_argument_is_described_and_defaults_are_called_so() -> None:
+    """A default stands in parentheses, as ``(default: 1)``; a description is a phrase without a full stop."""
+    wrong = []
+    for command, action in ACTIONS:
+        text = action.help or ""
+        bare = re.search(r"\((\d+)( [^)]*)?\)$|default [^(:]*$|; default ", text)
+        if not text or text.endswith(".") or (bare and bare[0] not in ("(12)",)):
+            wrong.append((command, action.option_strings or action.metavar, text))
     assert wrong == []
 
 

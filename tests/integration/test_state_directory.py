@@ -358,7 +358,7 @@ def test_a_job_whose_run_record_is_lost_while_its_machine_is_away_runs_once_at_a
 def test_a_job_whose_run_record_is_lost_waits_again_at_once_though_its_queue_never_stopped(
     start: Callable[..., Pool],
 ) -> None:
-    """The queue took the job for running until its next sign of life was due: for five minutes."""
+    """The queue took the job for running until its next keepalive was due: for five minutes."""
     pool = start()
     job = pool.submit(
         f"arguments = {pool.work}\n", script="echo begun >> $1/runs; until [ -e $1/go ]; do sleep 0.1; done"

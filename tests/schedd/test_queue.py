@@ -437,7 +437,7 @@ def test_an_order_to_suspend_or_continue_is_repeated_until_the_machine_agrees() 
     driven.check()
 
 
-@pytest.mark.parametrize("told", ["by the news", "by a sign of life"])
+@pytest.mark.parametrize("told", ["by the news", "by a keepalive"])
 def test_an_order_to_suspend_that_was_carried_out_is_not_repeated(told: str) -> None:
     driven = Driven()
     job, claim, run = running(driven)

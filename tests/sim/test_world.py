@@ -110,7 +110,7 @@ def test_all_jobs_complete_once_nothing_goes_wrong_any_more(seed: int) -> None:
 
 
 def test_no_lease_runs_out_while_the_queue_lives() -> None:
-    # Among so many claims, the lease of some runs out while the last sign of life is on its way.
+    # Among so many claims, the lease of some runs out while the last keepalive is on its way.
     summary = World(pool(CALM, seed=4, machines=300, jobs=600, days=0.17)).run().summary
     assert summary["jobs_started"] > 500
     assert summary["evictions_by_cause"] == {}

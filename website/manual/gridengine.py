@@ -75,14 +75,14 @@ def _lines() -> Iterator[str]:
     yield from _prose(
         "The objects of a Grid Engine cell, as `roost cell` reads and prints them: the same text as `qconf "
         "-s…` prints and `save_sge_config.sh` writes. Every attribute must be in the text, each once. `#` at "
-        "the start of a line begins a comment, a backslash at its end continues it."
+        "the start of a line begins a comment; a backslash at its end continues the line."
     )
     yield ""
     yield from _prose(
         "An attribute of a cluster queue has a default and overrides, `default,[host=value],[@group=value]`. "
-        "An instance takes the value of its host, else that of the one group that holds the host, else the "
-        "default. If several groups hold the host the instance is in state c and takes no new jobs, even if "
-        "their values are equal."
+        "An instance has the value for its host; if there is none, the value for the one group that contains the host, "
+        "or else the default. If several groups contain the host, the instance is in state c and accepts no new jobs, "
+        "even if their values are equal."
     )
     yield ""
     yield from _types()
@@ -98,7 +98,7 @@ def _lines() -> Iterator[str]:
     yield "The file `schedconf`."
     yield ""
     yield from _table(rows_of(SchedulerConfiguration), SCHEDULER)
-    yield from _prose(f"Of `params` only {_names('params')} counts in a pool.")
+    yield from _prose(f"Of `params`, a pool uses only {_names('params')}.")
     yield ""
     yield from _rest()
 
@@ -117,17 +117,17 @@ def _rest() -> Iterator[str]:
         yield f"| `{one.name}` | {_cell(one.kind.replace('|', ', '))} | `{one.default}` | {meaning} |"
     yield ""
     yield from _prose(
-        "These parameters count in a pool: "
+        "A pool uses these parameters: "
         + "; ".join(f"of `{name}` {_names(name)}" for name in PARAMETERS if name != "params")
-        + ". `roost cell import`, `roost cell apply` and `qconf` name others, and attributes without effect that "
-        "jobs or users would miss."
+        + ". `roost cell import`, `roost cell apply` and `qconf` warn about others, and about attributes without "
+        "effect that jobs or users would miss."
     )
     yield ""
     yield "## Complexes"
     yield ""
     yield from _prose(
-        "The file `centry`: a line for each, with name, shortcut, type, relation, requestable (YES, NO, FORCED), "
-        "consumable (YES, NO, JOB), default and urgency. These cannot be deleted and keep their type: "
+        "The file `centry` has a line for each complex, with name, shortcut, type, relation, requestable (YES, NO, "
+        "FORCED), consumable (YES, NO, JOB), default and urgency. These cannot be deleted and keep their type: "
         f"{', '.join(f'`{name}`' for name in builtin.COMPLEXES)}."
     )
     yield ""
@@ -136,8 +136,8 @@ def _rest() -> Iterator[str]:
     yield from _prose(
         "Files in `resource_quotas/`, in braces: `name`, `description`, `enabled`, and a line `limit [name N] "
         "[users F] [projects F] [pes F] [queues F] [hosts F] to complex=value[,…]` for each rule. A filter is "
-        "a list of names and patterns, `!` leaves out what follows; in braces each member is counted by "
-        "itself. A limit such as `slots=$num_proc*2` needs `hosts` in braces."
+        "a list of names and patterns; `!` excludes the name or pattern after it. For a filter in braces, each member "
+        "has a counter of its own. A limit such as `slots=$num_proc*2` needs `hosts` in braces."
     )
     yield ""
     yield "## Share tree and lists"

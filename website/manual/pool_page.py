@@ -55,7 +55,7 @@ def _parsers() -> Iterator[tuple[str, argparse.ArgumentParser]]:
 
 def _section(name: str, parser: argparse.ArgumentParser) -> tuple[list[str], list[str]]:
     """What a command is for, and the table of its options."""
-    lines = [parser.description or ""]
+    lines = [parser.description or _help_of(name)]
     kinds = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
     if kinds:
         first = next(iter(kinds[0].choices.values()))
@@ -66,6 +66,15 @@ def _section(name: str, parser: argparse.ArgumentParser) -> tuple[list[str], lis
     return lines, ["| argument | meaning |", "|---|---|", *rows]
 
 
+def _help_of(name: str) -> str:
+    """What the list of commands says of a subcommand without a description of its own."""
+    above, _, last = name.rpartition(" ")
+    inner = dict(_parsers())[above]._subparsers if above else None
+    actions = inner._group_actions if inner is not None else []
+    told = next((each.help for kind in actions for each in kind._choices_actions if each.dest == last), "")  # type: ignore[attr-defined]
+    return f"{told[:1].upper()}{told[1:]}." if told else ""
+
+
 def _row(action: argparse.Action) -> str:
     metavar = action.metavar or (f"{{{','.join(map(str, action.choices))}}}" if action.choices else "")
     if action.option_strings:
@@ -74,6 +83,6 @@ def _row(action: argparse.Action) -> str:
             f"`{each}{f' {metavar or action.dest.upper()}' if takes else ''}`" for each in action.option_strings
         )
     else:
-        shown = f"`{str(metavar or action.dest).upper()}`"
+        shown = f"`{metavar or action.dest.upper()}`"
     text = (action.help or "").replace("|", "\\|")
     return f"| {shown} | {text} |"

@@ -80,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
         print_json([data_of(each) for each in records])
         return Exit.OK if records else Exit.NO
     for record in reversed(records):
-        for line in _long(record) if args.long else _told(record):
+        for line in _long(record) if args.long else _short(record):
             say(line)
     if not records:
         complain("no matching decision is on record")
@@ -166,7 +166,7 @@ def _export(pool: Pool, question: central.AuditTrail) -> int:
 # -- showing -----------------------------------------------------------------------------------------------------
 
 
-def _told(record: AuditRecord) -> Iterator[str]:
+def _short(record: AuditRecord) -> Iterator[str]:
     """A decision in a few lines."""
     kind = record.kind
     head = f"{clock(record.at):<14}  {kind:<13}  "

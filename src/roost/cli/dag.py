@@ -48,9 +48,11 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     add_pool_options(status)
     status.add_argument(
         "cluster", metavar="CLUSTER", nargs="*",
-        help="cluster of a run, or a DAG file, whose last run is shown when it is over, too (default: all runs)",
+        help="cluster of a run, or a DAG file for its last run, even if that has ended (default: all runs)",
     )  # fmt: skip
-    run = commands.add_parser("run", help="run DAG files here, until they are over, without submitting the run itself")
+    run = commands.add_parser(
+        "run", help="run DAG files in this terminal until they have ended, without submitting the run itself"
+    )
     add_pool_options(run, as_json=False)
     run.add_argument("file", metavar="FILE", nargs="+", help="DAG file")
 

@@ -83,7 +83,7 @@ def past_run(file: str, home: Home) -> PastRun:
     run = Run(dag, Settings())
     _played(run, files)
     nodes = list(run.nodes.values())
-    told = _told(files)
+    told = _failed_nodes(files)
     bad = [each for each in nodes if each.state is NodeState.ERROR or each.node.name in told]
     shown = [_failed(each, told) for each in bad[:NODES_MAX]]
     newest = files.last_rescue()
@@ -159,7 +159,7 @@ def _played(run: Any, files: RunFiles) -> None:
     run.step(o.Begun(past=past), 0.0)
 
 
-def _told(files: RunFiles) -> dict[str, str]:
+def _failed_nodes(files: RunFiles) -> dict[str, str]:
     """Nodes whose last transition in the run's log was to failed, and why: a PRE script leaves no event."""
     found: dict[str, str] = {}
     with files.debug.open(encoding="utf-8", errors="replace") as file:

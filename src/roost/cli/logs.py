@@ -115,7 +115,7 @@ class _Printer:
         self._last: tuple[str, str] | None = None
         self._texts: dict[tuple[str, str], bytearray] = {}
         #: Job to the last message about its waiting; how often each stream started over.
-        self._told: dict[str, str] = {}
+        self._shown_waits: dict[str, str] = {}
         self._began: dict[tuple[str, str], int] = {}
 
     def printed(self, reader: OutputReader, data: bytes) -> None:
@@ -150,9 +150,9 @@ class _Printer:
             told = f"job {reader.job} is on hold: {reader.row.get('HoldReason', '')}"
         elif status == JobStatus.IDLE:
             told = f"job {reader.job} waits for a machine"
-        if told and told != self._told.get(reader.job) and not self._as_json:
+        if told and told != self._shown_waits.get(reader.job) and not self._as_json:
             complain(told)
-        self._told[reader.job] = told
+        self._shown_waits[reader.job] = told
 
     def end(self, readers: list[OutputReader]) -> None:
         """Finish after everything has been read."""

@@ -19,7 +19,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     add_pool_options(parser)
     parser.add_argument(
-        "slot", metavar="SLOT", help="slot (slot1@desk, or slot1 for this machine), or a machine for all of its slots"
+        "slot", metavar="SLOT", help="slot (slot1@host, or slot1 for this machine), or a machine for all of its slots"
     )
 
 

@@ -47,7 +47,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("--gpus", metavar="N", type=int, help="graphics processors")
     parser.add_argument("--input", metavar="FILE", action="append", default=[], help="a file that the job needs")
     parser.add_argument(
-        "-a", "--append", metavar="LINE", action="append", default=[], help="a line of the submit description"
+        "-a", "--append", metavar="LINE", action="append", default=[], help="line to insert before the queue statement"
     )
     parser.add_argument("words", metavar="COMMAND", nargs=argparse.REMAINDER, help="the command and its arguments")
 

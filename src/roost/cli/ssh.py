@@ -21,7 +21,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     add_pool_options(parser, as_json=False)
     parser.add_argument("--wait-for-start", action="store_true", help="wait for a job that does not run yet")
-    parser.add_argument("job", metavar="JOB", help="the job, as in 12.0; 12 for a cluster of one job")
+    parser.add_argument("job", metavar="JOB", help="job (12.0), or cluster (12) of one job")
     parser.add_argument("words", metavar="COMMAND", nargs=argparse.REMAINDER, help="command (default: a shell)")
 
 

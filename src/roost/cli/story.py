@@ -22,10 +22,10 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     kinds = parser.add_subparsers(dest="kind", metavar="COMMAND", title="commands", required=True)
     job = kinds.add_parser("job", help="a job", description="Show what happened to a job, and why.")
     add_pool_options(job)
-    job.add_argument("name", metavar="JOB", help="the job, as in 12.0; 12 for a cluster of one job")
+    job.add_argument("name", metavar="JOB", help="job (12.0), or cluster (12) of one job")
     slot = kinds.add_parser("slot", help="a slot", description="Show what happened to a slot, and why.")
     add_pool_options(slot)
-    slot.add_argument("name", metavar="SLOT", help="slot (slot1@host, or slot1 on this machine), or a machine")
+    slot.add_argument("name", metavar="SLOT", help="slot (slot1@host, or slot1 for this machine), or a machine")
     for each in (job, slot):
         each.add_argument(
             "-n",

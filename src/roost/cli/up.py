@@ -58,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
     if args.detach:
         warning = start_detached(home, roots)
         _warn(home, warning)
-        return _told(home, as_json=args.json)
+        return _report(home, as_json=args.json)
 
     def ready(warning: str) -> None:
         _warn(home, warning)
@@ -165,7 +165,7 @@ def again_of(home: Home) -> Path:
     return home.run / "again"
 
 
-def _told(home: Home, *, as_json: bool) -> int:
+def _report(home: Home, *, as_json: bool) -> int:
     if as_json:
         contact = home.contact()
         told = {"home": str(home.path), **{name: contact[name] for name in ("pid", "pool", "schedd", "node")}}

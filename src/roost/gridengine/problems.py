@@ -45,7 +45,7 @@ CODES: Final[dict[ProblemCode, CodeDoc]] = {
     ProblemCode.CIRCULAR: CodeDoc(Severity.ERROR, "The object refers to itself, directly or through others.", "Remove one of the references."),
     ProblemCode.IN_USE: CodeDoc(Severity.ERROR, "The object cannot be deleted because another one refers to it.", "Take the reference out first."),
     ProblemCode.EXISTS: CodeDoc(Severity.ERROR, "An object of the name exists already.", "Modify the object, or use another name."),
-    ProblemCode.MISSING_OBJECT: CodeDoc(Severity.ERROR, "No object of the kind has the name.", "Look at the list of names."),
+    ProblemCode.MISSING_OBJECT: CodeDoc(Severity.ERROR, "No object of the kind has the name.", "List the names with `qconf`, and correct this one."),
     ProblemCode.BUILT_IN: CodeDoc(Severity.ERROR, "Grid Engine itself needs the object, so it cannot be deleted or change its type.", "Leave the object as it is, or add one of your own."),
 }
 # fmt: on

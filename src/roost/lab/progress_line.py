@@ -6,7 +6,7 @@ import sys
 import time
 from typing import Final
 
-#: Shortest time between two updates, s.
+#: Minimum interval between updates, s.
 _GAP_S: Final = 0.1
 #: Length of the bar if there is room, characters.
 _BAR: Final = 40

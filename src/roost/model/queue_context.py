@@ -79,7 +79,7 @@ class QueueContext:
     #: Name of a limit, such as ``h_rt``, to seconds or bytes; infinite limits are left out. Each is the stricter of
     #: queue and request; the limits of CPU time and virtual memory cover all slots together.
     limits: Mapping[str, float] = field(default_factory=dict)
-    #: Longest time between two reports of the job's usage, s; None for the machine's setting.
+    #: Maximum interval between reports of the job's usage, s; None for the machine's setting.
     report_s: float | None = None
     #: Nice value.
     priority: int = 0

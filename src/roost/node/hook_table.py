@@ -141,8 +141,8 @@ HOOKS: Final = (
         when="a running or suspended job is told to end, before its soft signal; not before a hard kill",
         argument="`evict`, `hold` or `remove`",
         words=("evict", "hold", "remove"),
-        told="the attributes of UPDATE_JOB_INFO; ExitReason; HoldReason or VacateReason with …Code and …SubCode; if the "
-        "vacate time is limited, VacateUntil (epoch s) and VacateTimeLeft (s)",
+        told="the attributes of UPDATE_JOB_INFO; ExitReason; HoldReason or VacateReason with …Code and …SubCode; if "
+        "the vacate time is limited, VacateUntil (epoch s) and VacateTimeLeft (s)",
         waits="the soft signal",
         late="it is killed, and the job gets its signal; if no timeout is configured, after half of the vacate time",
         is_own=True,

@@ -59,12 +59,12 @@ class Work:
         "_dirty",
         "_in_force",
         "_left",
+        "_logged_submissions",
         "_logs",
         "_offer",
         "_offer_later",
         "_place",
         "_rulings",
-        "_told",
         "_world",
         "begun",
         "book",
@@ -106,7 +106,7 @@ class Work:
         #: Jobs that have left: cluster, first and last.
         self.gone: list[tuple[Cluster, int, int]] = []
         #: Clusters whose submission was logged.
-        self._told: dict[int, Cluster] = {}
+        self._logged_submissions: dict[int, Cluster] = {}
         #: (path, owner) to texts.
         self._logs: dict[tuple[str, str], list[str]] = {}
         #: Whether the negotiator needs a new demand, and whether that can wait.
@@ -296,7 +296,7 @@ class Work:
             if proc in cluster.told:
                 return
             cluster.told.add(proc)
-            self._told[cluster.number] = cluster
+            self._logged_submissions[cluster.number] = cluster
         ad, held = cluster.submitted_ad(proc), held_at_submit(cluster.ad)
         ad.put("JobStatus", int(JobStatus.HELD if held else JobStatus.IDLE))
         name = cluster.ad.cell("globaljobid")
@@ -319,7 +319,7 @@ class Work:
     def told_all(self, cluster: Cluster) -> None:
         """Note that the submission of all jobs of a cluster is logged."""
         cluster.told = None
-        self._told[cluster.number] = cluster
+        self._logged_submissions[cluster.number] = cluster
 
     def _log(self, ad: ClassAd, owner: str, cluster: int, proc: int, told: Event | Callable[[ClassAd], Event]) -> None:
         paths = log_paths(ad)
@@ -367,7 +367,7 @@ class Work:
                 self.changes.append(DropCluster(cluster=number))
             else:
                 self.changes.append(PutGone(cluster=number, gone=str(cluster.gone)))
-        for number, cluster in self._told.items():
+        for number, cluster in self._logged_submissions.items():
             if number in self.book.clusters:
                 self.changes.append(PutTold(cluster=number, told="" if cluster.told is None else str(cluster.told)))
         for job in self._dirty.values():

@@ -117,7 +117,7 @@ class Defragmentation:
             machine.sync(now)
             shared = machine.host.drains.attributes(now)
             for slot in machine.slots:
-                ad = _told(slot, shared, now)
+                ad = _published_ad(slot, shared, now)
                 if truth_of(evaluate(query.constraint, ad)) is True:
                     found.append(ad)
         return tuple(found)
@@ -154,7 +154,7 @@ class Defragmentation:
             machine.cancel_drain(now, order.request_id)
 
 
-def _told(slot: SimulatedSlot, shared: dict[str, Any], now: float) -> ClassAd:
+def _published_ad(slot: SimulatedSlot, shared: dict[str, Any], now: float) -> ClassAd:
     """The ad of a slot as the collector has it."""
     ad = pool_ad(slot, now)
     for name, value in shared.items():

@@ -176,7 +176,7 @@ class Negotiation:
         self.significant: tuple[str, ...] = ()
         self._starts: set[str] = set()
         #: Autocluster to the last reason sent to the queue why it got nothing.
-        self._told: dict[int, str] = {}
+        self._sent_reasons: dict[int, str] = {}
         #: Delay of requested cycles, s.
         self._asked: set[float] = set()
         #: Submitter to its ad, if that has no counts of jobs.
@@ -240,7 +240,7 @@ class Negotiation:
         self._divided = [machine for machine in self.machines if machine.plan.division is not None]
         for slot in slots:
             self.look(slot)
-        self._look_at_changed()
+        self._review_changed()
         self._of_policy = ()
         kinds = {(id(slot.plan.policy.expressions), *slot.plan.ad.cells): slot for slot in slots}
         self._tell_significant(kinds.values())
@@ -282,7 +282,7 @@ class Negotiation:
 
     def forget(self, machine: Machine) -> None:
         """Forget the slots of a dead machine."""
-        self._look_at_changed()
+        self._review_changed()
         self.slot_source.forget(machine)
 
     def more(self, wait_s: float = AGAIN_S) -> None:
@@ -299,14 +299,14 @@ class Negotiation:
         self.engine.at(now + self.interval_s, self._cycle, RANK_CYCLE)
         self._look_round(now)
 
-    def _look_at_changed(self) -> None:
+    def _review_changed(self) -> None:
         """Examine the slots that have changed since the last time, in their current state."""
         for slot in self._changed:
             self.slot_source.look(slot)
         self._changed.clear()
 
     def _look_round(self, now: float) -> None:
-        self._look_at_changed()
+        self._review_changed()
         if not self.queue.alive:
             return
         if self.eager and now < self.queue.answered_at:
@@ -440,11 +440,11 @@ class Negotiation:
             self._hand_out(slots, match, now)
         told = {autocluster: rejection.text for (_, autocluster), rejection in plan.rejected.items()}
         for autocluster, text in told.items():
-            if self._told.get(autocluster) != text:
+            if self._sent_reasons.get(autocluster) != text:
                 # Reporting this has no effect: which slots were examined depends on the method.
                 due = partial(self.queue.hear, ev.MatchRefused(autocluster=autocluster, text=text))
                 self.engine.at(now + self.bus.steady_delay("matcher~queue", now), due)
-        self._told = told
+        self._sent_reasons = told
 
     # -- the negotiator's input -------------------------------------------------------------------------
 

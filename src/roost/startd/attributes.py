@@ -191,7 +191,7 @@ def add_known(cells: dict[str, Any], state: SlotState, now: float) -> None:
         waiting = state.waiting
         if waiting is not None:
             cells["preemptingrank"] = waiting.rank
-            told = {} if waiting.job_ad is None else _told(waiting.job_ad)
+            told = {} if waiting.job_ad is None else _job_attributes(waiting.job_ad)
             _copy(told, _PREEMPTING, cells)
             _name_submitter(told, cells, "preemptinguser", "preemptingaccountinggroup")
     if state.draining is not None:
@@ -256,24 +256,24 @@ def _add_times(cells: dict[str, Any], run_s: float, suspended_s: float) -> None:
 class _Made:
     """The cells derived from a job's ad, which never changes; most ads are asked for only one of the two."""
 
-    __slots__ = ("_claimed", "_running", "_told", "ad")
+    __slots__ = ("_claimed", "_job_attributes", "_running", "ad")
 
     def __init__(self, ad: ClassAd) -> None:
         self.ad = ad
-        self._told = _told(ad)
+        self._job_attributes = _job_attributes(ad)
         self._claimed: dict[str, Any] | None = None
         self._running: dict[str, Any] | None = None
 
     def of_claimed(self) -> dict[str, Any]:
         """Cells that describe whose job it is and its characteristics."""
         if self._claimed is None:
-            self._claimed = {**_remote(self._told), **self._like()}
+            self._claimed = {**_remote(self._job_attributes), **self._like()}
         return self._claimed
 
     def of_running(self) -> dict[str, Any]:
         """Those, plus the job's identity."""
         if self._running is None:
-            self._running = {**_remote(self._told), **_named(self._told), **self._like()}
+            self._running = {**_remote(self._job_attributes), **_named(self._job_attributes), **self._like()}
         return self._running
 
     def _like(self) -> dict[str, Any]:
@@ -285,7 +285,7 @@ class _Made:
     def lasts(self) -> bool:
         """Whether the result is the same each time because it contains no expressions."""
         cells = flat_cells(self.ad)
-        return not any([cells[key].__class__ is Expr for key in self._told])
+        return not any([cells[key].__class__ is Expr for key in self._job_attributes])
 
 
 #: Keyed by the identity of the ad.
@@ -307,7 +307,7 @@ def _made_of(job: ClassAd) -> _Made:
     return made
 
 
-def _told(job: ClassAd) -> dict[str, Value]:
+def _job_attributes(job: ClassAd) -> dict[str, Value]:
     """The values of the attributes that identify a job and its owner, if the ad has them."""
     found: dict[str, Value] = {}
     cells = flat_cells(job)

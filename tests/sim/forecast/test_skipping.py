@@ -107,7 +107,7 @@ def _run(plan: Plan, jobs: list[dict[str, Any]], silence: tuple[int, int] | None
 
 @given(_policies, st.lists(_owners, min_size=2, max_size=2), _jobs, _silences, st.integers(0, 1000), st.integers(1, 2))
 @example(
-    # A claim whose job was killed hard has no lease any more, and signs of life go on until the queue hears of it.
+    # A claim whose job was killed hard has no lease any more, and keepalives go on until the queue hears of it.
     policy={
         "START": "$(KeyboardBusy)",
         "SUSPEND": "(KeyboardIdle < 5)",
@@ -155,7 +155,7 @@ def _run(plan: Plan, jobs: list[dict[str, Any]], silence: tuple[int, int] | None
     cpus=1,
 )
 @example(
-    # The answer to a sign of life comes when the claim has just been given back.
+    # The answer to a keepalive comes when the claim has just been given back.
     policy={},
     owners=[_owner([2644, 951], []), _owner([1439, 990], [])],
     jobs=[_plain(131, run_s=4000.5, lease_s=2400)],
@@ -164,7 +164,7 @@ def _run(plan: Plan, jobs: list[dict[str, Any]], silence: tuple[int, int] | None
     cpus=1,
 )
 @example(
-    # The queue looks after itself just when a lease would end, with the sign of life of that instant on its way.
+    # The queue looks after itself just when a lease would end, with the keepalive of that instant on its way.
     policy={},
     owners=[_owner([], []), _owner([], [])],
     jobs=[

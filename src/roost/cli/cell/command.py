@@ -91,7 +91,7 @@ def _add_pool_commands(commands: argparse._SubParsersAction[argparse.ArgumentPar
     for name, text in _OF_INSTANCES.items():
         changing.append(commands.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}."))
         changing[-1].add_argument(
-            "names", nargs="+", metavar="INSTANCE", help="QUEUE, QUEUE@HOST or QUEUE@@GROUP, wildcards allowed"
+            "names", nargs="+", metavar="INSTANCE", help="queue, queue@host or queue@@group; wildcards are allowed"
         )
     for parser in (taking, making, writing, telling, listing, clearing, using, forgetting, *changing):
         add_pool_options(parser)

@@ -18,7 +18,7 @@ from roost.cli.terminal import CommandError, Exit, complain, say, width
 
 Command: TypeAlias = "Callable[[argparse.Namespace], int]"
 
-_AD_HELP: Final = "an ad: a file, - for standard input, or its text: '[ … ]', '{ … }', 'Name = expression'"
+_AD_HELP: Final = "a file, - for standard input, or the ad's text: '[ … ]', '{ … }', 'Name = expression'"
 _EXPRESSION_HELP: Final = "expressions (default, without -f: read from standard input, one per line)"
 
 
@@ -84,7 +84,7 @@ def _declare_parse(parser: argparse.ArgumentParser) -> None:
 
 
 def _declare_match(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("job", metavar="AD", help=_AD_HELP)
+    parser.add_argument("job", metavar="AD", help=f"the ad to match: {_AD_HELP}")
     parser.add_argument("others", nargs="+", metavar="ADS", help="one or more ads each, given the same way")
     parser.add_argument("--trace", action="store_true", help="show the evaluation of both Requirements for each pair")
     parser.add_argument("--json", action="store_true", help="print a JSON object per line")
@@ -92,7 +92,7 @@ def _declare_match(parser: argparse.ArgumentParser) -> None:
 
 def _declare_convert(parser: argparse.ArgumentParser) -> None:
     forms = [form.value for form in Form]
-    parser.add_argument("files", nargs="*", metavar="ADS", help=f"ads, as files or texts; default {STDIN}")
+    parser.add_argument("files", nargs="*", metavar="ADS", help="ads, as files or texts (default: standard input)")
     parser.add_argument("--from", dest="source", choices=forms, help="syntax of the input (default: detected)")
     parser.add_argument("--to", choices=forms, default=Form.NEW.value, help="syntax of the output (default: new)")
     parser.add_argument(

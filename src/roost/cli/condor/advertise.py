@@ -68,12 +68,12 @@ def _send(pool: Pool, command: str, rows: list[AdRow]) -> int:
         if command.startswith("INVALIDATE_"):
             done += _invalidate(pool, row, command)
         else:
-            done += pool.ask(central.Advertise(ads=(_told(row, _TYPES[command]),))).taken
+            done += pool.ask(central.Advertise(ads=(_record_of(row, _TYPES[command]),))).taken
     sys.stdout.write(f"Sent {done} of {len(rows)} ad{'' if len(rows) == 1 else 's'} to <{pool.contact['pool']}>.\n")
     return 0 if done == len(rows) else 1
 
 
-def _told(row: AdRow, kind: str) -> dict[str, Any]:
+def _record_of(row: AdRow, kind: str) -> dict[str, Any]:
     if not row.text("Name"):
         raise ToolError('Error: the ad has no Name: add a line Name = "…"')
     return {**({} if row.text("MyType") else {"MyType": kind}), **row.data}

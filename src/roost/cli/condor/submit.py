@@ -248,11 +248,11 @@ def _submit(order: Order, submission: Submission) -> int:
         failed = "create cluster\n" if refused.answer.code == "too-many-jobs" else "submit job(s): "
         raise ToolError(f"\nERROR: Failed to {failed}{refused}") from None
     if "interactive" in order.flags:
-        _told(order, [(each.cluster, each.jobs) for each in taken], "Submitting", "submitted")
+        _report(order, [(each.cluster, each.jobs) for each in taken], "Submitting", "submitted")
         return _interact(order, f"{taken[0].cluster}.0")
     if "verbose" in order.flags:
         _verbose([each.cluster for each in taken], submission)
-    _told(order, [(each.cluster, each.jobs) for each in taken], "Submitting", "submitted")
+    _report(order, [(each.cluster, each.jobs) for each in taken], "Submitting", "submitted")
     if "spool" in order.flags:
         _spool(order, [each.cluster for each in taken])
     if "terse" not in order.flags and sys.stderr.isatty():
@@ -276,7 +276,7 @@ def _spool(order: Order, clusters: list[int]) -> None:
         ) from None
 
 
-def _told(order: Order, taken: list[tuple[int, int]], doing: str, done: str) -> None:
+def _report(order: Order, taken: list[tuple[int, int]], doing: str, done: str) -> None:
     if "terse" in order.flags:
         for cluster, jobs in taken:
             sys.stdout.write(f"{cluster}.0 - {cluster}.{jobs - 1}\n")

@@ -14,13 +14,13 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     job = commands.add_parser(
         "job", help="explain why a job is waiting or held", description="Explain why a job is waiting or held."
     )
-    job.add_argument("name", metavar="JOB", help="job, for example 12.0; or 12 for a cluster of one job")
+    job.add_argument("name", metavar="JOB", help="job (12.0), or cluster (12) of one job")
     slot = commands.add_parser(
         "slot",
         help="explain why a slot is in its state",
         description="Explain why a slot is in its state, and what would change it.",
     )
-    slot.add_argument("name", metavar="SLOT", help="slot1@host, or slot1 for this machine")
+    slot.add_argument("name", metavar="SLOT", help="slot (slot1@host, or slot1 for this machine)")
     slot.add_argument(
         "--job", metavar="JOB", help="explain the slot for this job instead of the one that it is running"
     )

@@ -236,7 +236,7 @@ class _Change:
         if refused:
             say(f"denied: job {number} is not changed: {refused}\n")
             return FAILED
-        say("".join(f"{line}\n" for line in self._told(pool, number)))
+        say("".join(f"{line}\n" for line in self._messages(pool, number)))
         return 0
 
     def _verified(self, pool: Pool, number: int) -> int | None:
@@ -264,7 +264,7 @@ class _Change:
             say("error: no suitable queues\n" if word == "e" else "warning: no suitable queues\n")
         return FAILED if why is not None and word == "e" else None
 
-    def _told(self, pool: Pool, number: int) -> Iterator[str]:
+    def _messages(self, pool: Pool, number: int) -> Iterator[str]:
         from roost.runtime.identity import host_name
 
         if "p" in self._options:

@@ -57,12 +57,14 @@ def _add_simulate(commands: argparse._SubParsersAction[argparse.ArgumentParser])
 def _add_world(parser: argparse.ArgumentParser) -> None:
     pool = parser.add_argument_group("machines")
     pool.add_argument("--pool", metavar="FILE", help="groups of machines, in a TOML file")
-    pool.add_argument("--machines", type=int, metavar="N", help=f"number of machines ({MACHINES})")
-    pool.add_argument("--cpus", type=int, metavar="N", help="cores of each machine (1)")
-    pool.add_argument("--memory", type=int, metavar="MB", help="memory of each machine (2048)")
+    pool.add_argument("--machines", type=int, metavar="N", help=f"number of machines (default: {MACHINES})")
+    pool.add_argument("--cpus", type=int, metavar="N", help="cores of each machine (default: 1)")
+    pool.add_argument("--memory", type=int, metavar="MB", help="memory of each machine (default: 2048)")
     pool.add_argument("--owners", metavar="FILE", help="CSV of owners (machine,time,keyboard,load), or `nobody`")
     jobs = parser.add_argument_group("jobs and time")
-    jobs.add_argument("--days", type=float, default=7.0, metavar="DAYS", help="simulated days, from a Monday on (7)")
+    jobs.add_argument(
+        "--days", type=float, default=7.0, metavar="DAYS", help="simulated days, from a Monday on (default: 7)"
+    )
     jobs.add_argument(
         "--jobs",
         action="append",
@@ -71,7 +73,9 @@ def _add_world(parser: argparse.ArgumentParser) -> None:
     )
     jobs.add_argument("--pe", metavar="NAME", help="in a cell: parallel environment of jobs with several cores")
     jobs.add_argument("--mix", default="desktop", choices=sorted(MIXES), help="kind of generated jobs (desktop)")
-    jobs.add_argument("--count", type=int, metavar="N", help="number of generated jobs (3 a machine and day)")
+    jobs.add_argument(
+        "--count", type=int, metavar="N", help="number of generated jobs (default: 3 per machine and day)"
+    )
     faults = parser.add_argument_group("faults")
     for name, meaning in (("lost", "lost"), ("doubled", "delivered twice"), ("late", "late")):
         faults.add_argument(
@@ -91,8 +95,8 @@ def _add_compare(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("old", metavar="OLD", help="current configuration, or the directory of a Grid Engine cell")
     parser.add_argument("new", metavar="NEW", help="new configuration, or directory of a cell")
     _add_world(parser)
-    parser.add_argument("--seed", type=int, default=1, metavar="N", help="the first seed (1)")
-    parser.add_argument("--seeds", type=int, default=5, metavar="N", help="number of seeds (5)")
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="the first seed (default: 1)")
+    parser.add_argument("--seeds", type=int, default=5, metavar="N", help="number of seeds (default: 5)")
     parser.add_argument(
         "--examples", type=int, default=10, metavar="N", help="number of changed decisions to explain (default: 10)"
     )

@@ -38,7 +38,7 @@ KNOBS: tuple[Knob, ...] = (
     _k("DAGMAN_PROHIBIT_MULTI_JOBS", KnobType.BOOLEAN, "False", "A node whose description queues several jobs fails, as in recent versions of HTCondor; older versions ended the whole run.", read_by="runtime.workflow.submitting"),
     _k("DAGMAN_SUPPRESS_JOB_LOGS", KnobType.BOOLEAN, "False", "Jobs of nodes have no event log of their own.", read_by="runtime.workflow.submitting"),
     _k("DAGMAN_SUPPRESS_NOTIFICATION", KnobType.BOOLEAN, "False", "Jobs of nodes have `notification = never`.", read_by="runtime.workflow.submitting"),
-    _k("DAGMAN_USER_LOG_SCAN_INTERVAL", KnobType.INTEGER, "5", "Longest time between two polls of the event log of the nodes; Roost polls more often.", unit="s", low=1, unread=Unread("The log is read as it grows.", _N)),
+    _k("DAGMAN_USER_LOG_SCAN_INTERVAL", KnobType.INTEGER, "5", "Maximum interval between polls of the event log of the nodes; Roost polls more often.", unit="s", low=1, unread=Unread("The log is read as it grows.", _N)),
     _k("DAGMAN_AUTO_RESCUE", KnobType.BOOLEAN, "True", "Whether a run continues from the newest rescue file.", unread=Unread("It does unless the command says otherwise: `condor_submit_dag -autorescue 0`.")),
     _k("DAGMAN_INSERT_SUB_FILE", KnobType.PATH, None, "File of lines for the description of the run.", unread=Unread("Use `condor_submit_dag -insert_sub_file FILE`.")),
     _k("DAGMAN_MANAGER_JOB_APPEND_GETENV", KnobType.LIST, None, "Variables of the environment that the run keeps.", unread=Unread("Use `ENV GET` in the DAG file, or `condor_submit_dag -include_env`.")),

@@ -27,7 +27,7 @@ KNOBS: tuple[Knob, ...] = (
     _expr("WANT_HOLD_SUBCODE", default="0", meaning="Subcode of the hold reason when WANT_HOLD is TRUE.", read_by="startd.entries"),
     _expr("RANK", default="0", meaning="How much the slot prefers a job; larger is better. A job with a larger rank may preempt the running one, whatever PREEMPT says.", read_by="startd.slot_ad.config"),
     _expr("MAXJOBRETIREMENTTIME", default="0", unit="s", low=-1, meaning="Time since its start that a job is granted before it may be evicted; -1 means none, even in a peaceful shutdown. The job may ask for less.", read_by="startd.retirement"),
-    _expr("MachineMaxVacateTime", default="600", unit="s", low=0, meaning="Longest time between soft and hard kill; evaluated when the job starts. A negative result counts as 0.", read_by="startd.retirement"),
+    _expr("MachineMaxVacateTime", default="600", unit="s", low=0, meaning="Maximum time between soft and hard kill; evaluated when the job starts. A negative result counts as 0.", read_by="startd.retirement"),
     _expr("CLAIM_WORKLIFE", default="1200", unit="s", meaning="Age at which a claim accepts no further jobs; -1 for no limit, 0 for one job per claim.", read_by="startd.claim_life"),
     _expr("PERIODIC_CHECKPOINT", default=None, meaning="Whether to ask the job to save its state now.", read_by="startd.machine"),
     _expr("IS_VALID_CHECKPOINT_PLATFORM", default=None, meaning="Whether a job's checkpoint can be resumed here. If set, it is part of Requirements, in addition to START.", read_by="startd.slot_ad.config"),

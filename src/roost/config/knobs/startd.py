@@ -20,7 +20,7 @@ KNOBS: tuple[Knob, ...] = (
     _k("MATCH_TIMEOUT", KnobType.INTEGER, "120", "How long a matched slot waits to be claimed.", unit="s", low=1),
     _k("KILLING_TIMEOUT", KnobType.INTEGER, "30", "How long a hard kill may take before the starter itself is killed.", unit="s", low=1),
     _k("VM_KILLING_TIMEOUT", KnobType.INTEGER, "60", "The same for a virtual machine, if it is longer.", unit="s", low=1),
-    _k("MAX_CLAIM_ALIVES_MISSED", KnobType.INTEGER, "6", "Missed keep-alives after which machine and queue give up a claim whose job has no lease.", low=1),
+    _k("MAX_CLAIM_ALIVES_MISSED", KnobType.INTEGER, "6", "Missed keepalives after which machine and queue give up a claim whose job has no lease.", low=1),
     _k("MAX_DRAINING_ACTIVATION_DELAY", KnobType.INTEGER, "20", "A draining machine takes a job only if this time, and then the job's vacate time, remain before the last job must go.", unit="s", low=0),
     _k("DEFAULT_DRAINING_START_EXPR", KnobType.EXPRESSION, "FALSE", "START of the machine while it is drained, unless the drain specifies another."),
     _k("ENABLE_BACKFILL", KnobType.BOOLEAN, "False", "Whether idle slots may do backfill work."),

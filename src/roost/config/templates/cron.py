@@ -10,7 +10,7 @@ from roost.config.template import Argument, Template, template
 
 DAEMON = Argument(name="daemon", meaning="beginning of the knobs' names: STARTD_CRON or SCHEDD_CRON", default=None)
 NAME = Argument(name="name", meaning="name of the program in the daemon's ad and in messages")
-PERIOD = Argument(name="period", meaning="time between runs, with a suffix s, m or h")
+PERIOD = Argument(name="period", meaning="interval between runs, with a suffix s, m or h")
 EXECUTABLE = Argument(name="executable", meaning="path of the program")
 ARGUMENTS = Argument(name="arguments", meaning="its arguments", default="")
 

@@ -93,7 +93,7 @@ class Conversation:
                 pass
             case "STARTED" if not self._started:
                 self._started = True
-                return self._told()
+                return self._job_lines()
             case "SEND" if rest.strip() == "ENV" and not self._started:
                 self._sends_environment = True
             case "LOG":
@@ -112,7 +112,7 @@ class Conversation:
                 raise Broken(_unknown(line))
         return []
 
-    def _told(self) -> list[str]:
+    def _job_lines(self) -> list[str]:
         variables = self._environment.items() if self._sends_environment else ()
         return [
             *(f"PARAM {name} {_one_line(value)}".rstrip(" ") for name, value in self._parameters),

@@ -40,4 +40,6 @@ class ExecutionHost:
     projects: tuple[str, ...] = attribute(BLANK_NAMES, "NONE", "Projects that may use the host.")
     xprojects: tuple[str, ...] = attribute(BLANK_NAMES, "NONE", "Projects that may not use the host.")
     usage_scaling: tuple[Factor, ...] = attribute(FACTORS, "NONE", "Factors by which used resources are multiplied.")
-    report_variables: tuple[str, ...] = attribute(COMMA_NAMES, "NONE", "Resources that the reporting file tells of.")
+    report_variables: tuple[str, ...] = attribute(
+        COMMA_NAMES, "NONE", "Resources that are written to the reporting file."
+    )

@@ -70,18 +70,18 @@ class QueueSettings:
         PAIRS, "NONE", "Load values from which jobs of the instance are suspended (state A)."
     )
     nsuspend: int = attribute(ULONG, "1", "Jobs that are suspended or resumed at a time by suspend_thresholds.")
-    suspend_interval: Quantity = attribute(TIME, "00:05:00", "Time between such suspensions.")
+    suspend_interval: Quantity = attribute(TIME, "00:05:00", "Interval between such suspensions.")
     priority: Quantity = attribute(
         INTEGER, "0", "Nice value of the jobs.", check=_nice, remedy="Write a number from -20 to 20."
     )
-    min_cpu_interval: Quantity = attribute(TIME, "00:05:00", "Shortest time between two checkpoints of a job.")
+    min_cpu_interval: Quantity = attribute(TIME, "00:05:00", "Minimum interval between checkpoints of a job.")
     processors: str = attribute(TEXT, "UNDEFINED", "Processors of the jobs; Grid Engine does not use it.")
     qtype: tuple[str, ...] = attribute(
         QUEUE_TYPE, "BATCH INTERACTIVE", "Kinds of jobs the queue takes: batch, interactive, or only parallel ones."
     )
     ckpt_list: tuple[str, ...] = attribute(NAMES, "NONE", "Checkpointing interfaces that the queue offers.")
     pe_list: tuple[str, ...] = attribute(NAMES, "make", "Parallel environments that the queue offers.")
-    rerun: bool = attribute(BOOLEAN, "FALSE", "Whether jobs that do not say are started again after a host fails.")
+    rerun: bool = attribute(BOOLEAN, "FALSE", "Whether jobs without `-r` are started again after a host fails.")
     slots: int = attribute(
         ULONG, "1", "Slots of the instance.", check=_slots, remedy=f"Write a number from 0 to {SLOTS_MAX}."
     )

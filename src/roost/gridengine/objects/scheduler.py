@@ -147,7 +147,7 @@ class SchedulerConfiguration:
     job_load_adjustments: tuple[Pair, ...] = attribute(
         ADJUSTMENTS, "np_load_avg=0.50", "Load that a newly started job is assumed to add."
     )
-    load_adjustment_decay_time: Quantity = attribute(TIME, "0:7:30", "Time in which the assumed load goes to 0.")
+    load_adjustment_decay_time: Quantity = attribute(TIME, "0:7:30", "Time in which the assumed load decays to 0.")
     load_formula: str = attribute(
         _FORMULA,
         "np_load_avg",
@@ -162,18 +162,18 @@ class SchedulerConfiguration:
         check=_job_info,
         remedy="Write true, false or job_list with job numbers.",
     )
-    flush_submit_sec: int = attribute(ULONG, "0", "Seconds after a submission at which a run begins; 0 is off.")
-    flush_finish_sec: int = attribute(ULONG, "0", "Seconds after a job's end at which a run begins; 0 is off.")
+    flush_submit_sec: int = attribute(ULONG, "0", "Seconds from a submission to the next scheduling run; 0 is off.")
+    flush_finish_sec: int = attribute(ULONG, "0", "Seconds from a job's end to the next scheduling run; 0 is off.")
     params: str = attribute(
         _PARAMS, "none", "Further parameters.", check=_parameters, remedy=f"The parameters are {', '.join(PARAMETERS)}."
     )
     reprioritize_interval: Quantity = attribute(TIME, "0:0:0", "Time between changes of running jobs' nice values.")
-    halftime: int = attribute(ULONG, "168", "Hours in which usage of the share tree halves; 0 is never.")
+    halftime: int = attribute(ULONG, "168", "Half-life of the usage in the share tree, hours; 0 is never.")
     usage_weight_list: tuple[Factor, ...] = attribute(
         FACTORS, "cpu=1.000000,mem=0.000000,io=0.000000", "Weights of cpu, mem and io in usage."
     )
     compensation_factor: float = attribute(
-        DOUBLE, "5.000000", "Bound on what users get who used less than their share."
+        DOUBLE, "5.000000", "Limit on the compensation of users who used less than their share."
     )
     weight_user: float = attribute(DOUBLE, "0.250000", "Part of functional tickets by user.")
     weight_project: float = attribute(DOUBLE, "0.250000", "Part of functional tickets by project.")
@@ -197,7 +197,7 @@ class SchedulerConfiguration:
     halflife_decay_list: str = attribute(
         TEXT,
         "none",
-        "Half lives of usage by resource.",
+        "Half-lives of usage by resource.",
         check=_decay,
         remedy="Write name=hours joined by colons, or none.",
     )

@@ -93,7 +93,7 @@ class QuotaUse:
                 kind: Filter(include=(values[kind],)) if found.expanded else found for kind, found in filters.items()
             }
             limit = counter.capacity[name]
-            yield Use(label, shown, name, _told(definition, used), _told(definition, limit))
+            yield Use(label, shown, name, _shown_value(definition, used), _shown_value(definition, limit))
 
     def _counts(self, kind: str, found: Filter | None, value: str, patterns: Sequence[str]) -> bool:
         """Whether a counter is about one of the names."""
@@ -118,7 +118,7 @@ class QuotaUse:
         return False
 
 
-def _told(definition: Complex, value: float) -> str:
+def _shown_value(definition: Complex, value: float) -> str:
     if definition.type in (Type.MEMORY, Type.TIME) or value == float("inf"):
         return amount(definition, value)
     return f"{value:.6f}".rstrip("0").rstrip(".")

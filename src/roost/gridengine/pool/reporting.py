@@ -79,7 +79,7 @@ class Bookings:
         self._cell = cell
         self._resolver = Resolver(cell)
         #: Place to its recorded consumables, each with the text of its capacity.
-        self._told: dict[str, dict[str, str]] = {}
+        self._written_capacities: dict[str, dict[str, str]] = {}
 
     def lines(self, task: ClassAd, others: Iterable[ClassAd], at: int, *, begins: bool) -> Iterator[PlainReport]:
         """The lines for a job that begins or ends, given what the others have."""
@@ -119,9 +119,9 @@ class Bookings:
             yield grant, {SLOTS: float(grant.slots)} | amounts
 
     def _capacities(self, place: str) -> dict[str, str]:
-        found = self._told.get(place)
+        found = self._written_capacities.get(place)
         if found is None:
-            found = self._told[place] = dict(self._capacity_texts(place))
+            found = self._written_capacities[place] = dict(self._capacity_texts(place))
         return found
 
     def _capacity_texts(self, place: str) -> Iterator[tuple[str, str]]:

@@ -40,7 +40,7 @@ class OccupiedSlot(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
+class _PendingOrder:
     order: SuspendOrder
     at: float
 
@@ -49,7 +49,7 @@ class Suspensions:
     """Orders that machines have got but not reported yet."""
 
     def __init__(self) -> None:
-        self._told: dict[str, _Told] = {}
+        self._pending: dict[str, _PendingOrder] = {}
         #: Instance to when suspend thresholds last suspended or resumed tasks of it, epoch s.
         self.threshold_times: dict[str, float] = {}
         #: Whether anything may suspend tasks.
@@ -75,7 +75,7 @@ class Suspensions:
         `later` is the same after the run's dispatches have started: a suspended task that would be suspended again then
         is not resumed meanwhile.
         """
-        left: dict[str, _Told] = {}
+        left: dict[str, _PendingOrder] = {}
         found: list[SuspendOrder] = []
         self.any = False
         for place, at_once, after in zip(places, wanted, wanted if later is None else later, strict=True):
@@ -94,13 +94,13 @@ class Suspensions:
                     left[place.slot] = told
                     continue
             order = SuspendOrder(place.slot, str(place.ad.get("PublicClaimId", "")), causes)
-            left[place.slot] = _Told(order, now)
+            left[place.slot] = _PendingOrder(order, now)
             found.append(order)
-        self._told = left
+        self._pending = left
         return found
 
-    def _known(self, slot: str, ad: ClassAd) -> _Told | None:
-        told = self._told.get(slot)
+    def _known(self, slot: str, ad: ClassAd) -> _PendingOrder | None:
+        told = self._pending.get(slot)
         return told if told is not None and told.order.claim == ad.get("PublicClaimId") else None
 
 

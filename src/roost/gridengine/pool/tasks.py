@@ -175,10 +175,10 @@ def category_of(cell: Cell, request: Request, reservation: int = 0) -> str:
 
 
 def _pairs(cell: Cell, pairs: Iterable[Pair]) -> str:
-    return ",".join(f"{pair.name}={_told(cell, pair)}" for pair in sorted(pairs, key=lambda pair: pair.name))
+    return ",".join(f"{pair.name}={_shown_pair(cell, pair)}" for pair in sorted(pairs, key=lambda pair: pair.name))
 
 
-def _told(cell: Cell, pair: Pair) -> str:
+def _shown_pair(cell: Cell, pair: Pair) -> str:
     """A value in Grid Engine's form: times in seconds."""
     definition = cell.complexes.get(pair.name)
     if definition is not None and definition.type is Type.TIME:

@@ -328,7 +328,7 @@ class Dispatcher:
             if reason is None and self._durations and job.reserve:
                 self._reserve_tasks(job, job.tasks[started:], self._durations)
             self._waiting[job.number] = Waiting(
-                self._told(job.request, kinds) if reason is None else (reason,), job.request.hard
+                self._reasons_of(job.request, kinds) if reason is None else (reason,), job.request.hard
             )
             return
 
@@ -416,7 +416,7 @@ class Dispatcher:
             found.append(self._kinds[key])
         return found
 
-    def _told(self, request: Request, kinds: list[JobCategory]) -> tuple[Reason, ...]:
+    def _reasons_of(self, request: Request, kinds: list[JobCategory]) -> tuple[Reason, ...]:
         if not kinds:
             return (Reason(ReasonCode.NO_PE, (request.environment,)),)
         if self._is_over and not all(kind.told or kind.nowhere for kind in kinds):

@@ -57,10 +57,10 @@ def checked(files: Mapping[str, str], under: str = "") -> Cell:
     try:
         return changes.replace(Cell(), with_hosts(read_cell(files))).cell
     except Refused as refused:
-        raise LabError("\n".join(f"{under}{_told(each)}" for each in refused.problems)) from None
+        raise LabError("\n".join(f"{under}{_described(each)}" for each in refused.problems)) from None
 
 
-def _told(problem: Diagnostic) -> str:
+def _described(problem: Diagnostic) -> str:
     return f"{problem.span.file}: {problem.message}. {problem.remedy or ''}".rstrip() if problem.span else str(problem)
 
 

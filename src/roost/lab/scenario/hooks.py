@@ -42,7 +42,7 @@ def read_programs(tables: tuple[Table, ...], cell: CellPlan | None) -> dict[str,
     """The programs that a cell names, by the last part of their path. Raises LabError."""
     found: dict[str, Script] = {}
     # A later qconf order may name one, and another scenario of the file may have another cell.
-    objects = "" if cell is None else "\n".join((*write_cell(cell.cell).values(), *map(_told, tables)))
+    objects = "" if cell is None else "\n".join((*write_cell(cell.cell).values(), *map(_table_text, tables)))
     for table in tables:
         programs = table.child("programs", "programs")
         for name in programs.values:
@@ -60,7 +60,7 @@ def read_programs(tables: tuple[Table, ...], cell: CellPlan | None) -> dict[str,
     return found
 
 
-def _told(table: Table) -> str:
+def _table_text(table: Table) -> str:
     """The text of all cells in a scenario, or in a file with its scenarios, and of the orders that may change them
     later."""
     tables = [table.values, *table.values.get("scenario", ())]

@@ -291,7 +291,7 @@ class _Run:
         at_s = now - self.start
         for each in self.scenario.expectations:
             if each.for_s and each.at_s < at_s <= each.at_s + each.for_s and slot is self._slot(each):
-                self._look_at_pair(each, slot, Inputs(slot.state, slot.plan.policy, now), at_s)
+                self._check_pair(each, slot, Inputs(slot.state, slot.plan.policy, now), at_s)
 
     def _starter_stepped(self, slot: SimulatedSlot, step: StarterStep, now: float) -> None:
         for taken in step.transitions:
@@ -348,11 +348,11 @@ class _Run:
         for machine in self.world.machines:
             machine.sync(now)
         for wanted in each.jobs:
-            self._look_at_job(each, wanted, now)
+            self._check_job(each, wanted, now)
         for dag in each.dags:
             for expected, found_there in dag_misses(self.flows[dag.dag], dag.status, dag.exit_code, dag.nodes):
                 self._miss(each, expected, found_there)
-        self._look_at_cell(each, now)
+        self._check_cell(each, now)
         for hook, count in each.hooks:
             if count != (found := self.world.scripts.counts[hook]):
                 self._miss(each, f"{hook} ran {count} times", f"{hook} ran {found} times")
@@ -365,19 +365,19 @@ class _Run:
             return
         inputs = Inputs(slot.state, slot.plan.policy, now)
         self._cover(slot, now)
-        self._look_at_pair(each, slot, inputs, each.at_s)
+        self._check_pair(each, slot, inputs, each.at_s)
         job = "" if slot.process is None else self.names[slot.process.job.name]
         if each.job is not None and each.job != job:
             self._miss(each, f"job {each.job or 'none'}", f"job {job or 'none'}", self._why_job(each.job, inputs))
-        self._look_at_starter(each, slot)
-        self._look_at_last(each, slot)
+        self._check_starter(each, slot)
+        self._check_last(each, slot)
         for name, wanted in each.values:
-            self._look_at_value(each, name, wanted, slot, inputs)
+            self._check_value(each, name, wanted, slot, inputs)
 
     def _miss(self, each: Expectation, wanted: str, found: str, why: str = "", at_s: float | None = None) -> None:
         self.missed.append(_Miss(each, each.at_s if at_s is None else at_s, wanted, found, why))
 
-    def _look_at_pair(self, each: Expectation, slot: SimulatedSlot, inputs: Inputs, at_s: float) -> None:
+    def _check_pair(self, each: Expectation, slot: SimulatedSlot, inputs: Inputs, at_s: float) -> None:
         pair, state = str(slot.state.pair), slot.state.state.value
         if each.pair is None or each.pair in (pair, state):
             return
@@ -398,7 +398,7 @@ class _Run:
     def _last(self, slot: SimulatedSlot) -> Taken | None:
         return next((taken for name, taken in reversed(self.taken) if name == slot.plan.name), None)
 
-    def _look_at_starter(self, each: Expectation, slot: SimulatedSlot) -> None:
+    def _check_starter(self, each: Expectation, slot: SimulatedSlot) -> None:
         alive = slot.starter is not None and slot.starter.alive
         found = slot.starter.state.state.value if alive and slot.starter is not None else ""
         if each.starter is not None and each.starter != found:
@@ -406,7 +406,7 @@ class _Run:
             why = self.explainer.why_here(mine[-1], self.start) if mine else ""
             self._miss(each, f"starter {each.starter or 'none'}", f"starter {found or 'none'}", why)
 
-    def _look_at_last(self, each: Expectation, slot: SimulatedSlot) -> None:
+    def _check_last(self, each: Expectation, slot: SimulatedSlot) -> None:
         last = self._last(slot)
         for what, wanted, found in (
             ("transition", each.transition, last and last.number),
@@ -416,7 +416,7 @@ class _Run:
                 why = self.explainer.why_here(last, self.start)
                 self._miss(each, f"{what} {wanted}", f"{what} {found or 'none'}", why)
 
-    def _look_at_job(self, each: Expectation, wanted: JobExpectation, now: float) -> None:
+    def _check_job(self, each: Expectation, wanted: JobExpectation, now: float) -> None:
         name, queue = self.ids.get(wanted.job, ""), self.world.queue
         why = why_there(wanted.job, name, queue)
         for expected, found in misses(wanted, name, queue, now, _is):
@@ -424,7 +424,7 @@ class _Run:
             # The explanation is given only once for all its expectations.
             why = ""
 
-    def _look_at_cell(self, each: Expectation, now: float) -> None:
+    def _check_cell(self, each: Expectation, now: float) -> None:
         if self.world.cell is None:
             return
         view = CellView(self.world, self.names, now)
@@ -439,7 +439,7 @@ class _Run:
         if each.qstat is not None and each.qstat != (lines := view.lines()):
             self._miss(each, " | ".join(each.qstat) or "no jobs", " | ".join(lines) or "no jobs")
 
-    def _look_at_value(self, each: Expectation, name: str, wanted: Any, slot: SimulatedSlot, inputs: Inputs) -> None:
+    def _check_value(self, each: Expectation, name: str, wanted: Any, slot: SimulatedSlot, inputs: Inputs) -> None:
         job = inputs.state.claim.job_ad
         if each.against is not None:
             job = job_of(self.scenario.described[each.against.split("/")[0]], 0, inputs.now, "").ad

@@ -218,11 +218,11 @@ def decide(root: Logic) -> Need:
         search = Search(clauses, sets, constants_free)
         way = search.frontier(root)[-1]
         if way.held:
-            return _told(search, way)
+            return _need_of(search, way)
     return Need(places=clauses.places())
 
 
-def _told(search: Search, way: Way) -> Need:
+def _need_of(search: Search, way: Way) -> Need:
     told = _Told(search)
     told.walk(way)
     held = way.held

@@ -264,7 +264,7 @@ class NodeDaemon:
             raise ConfigurationRefused(str(error)) from None
         self.fetching.nursery = self.backfill.nursery = self.nursery
         await self._limit_memory()
-        self._look_at_isolation()
+        self._check_isolation()
         self.audit.load()
         self._note_configuration(None)
         self.sessions.load()
@@ -326,7 +326,7 @@ class NodeDaemon:
             _log.warning("%s", text)
         self.context.home.note_shortcoming(self.context.role, text, "memory")
 
-    def _look_at_isolation(self) -> None:
+    def _check_isolation(self) -> None:
         """Say why jobs are not isolated, where the configuration asks for it and they are not."""
         text = isolation_problem(self.config)
         if text:
@@ -341,7 +341,7 @@ class NodeDaemon:
         self._note_configuration(config)
         self.config = config
         await self._limit_memory()
-        self._look_at_isolation()
+        self._check_isolation()
         self.carry_out(self.machine.reconfigure(plan, self.clock.now()))
         self.fetching.reconfigure(config)
         self.backfill.reconfigure(config)

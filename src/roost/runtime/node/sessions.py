@@ -187,7 +187,7 @@ class Sessions:
             now = asyncio.get_running_loop().time()
             for name, found in list(self._sessions.items()):
                 if now - found.seen > LEASE_S:
-                    _log.warning("job %s: no sign of life from its user's command for %g s", found.about.job, LEASE_S)
+                    _log.warning("job %s: no message from its user's command for %g s", found.about.job, LEASE_S)
                     self.leave(name)
 
 

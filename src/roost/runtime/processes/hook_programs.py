@@ -245,7 +245,7 @@ class _Pipe:
         self._kept_max = kept_max
         self._heard = 0
         self._kept = bytearray()
-        self._told = heard
+        self._on_output = heard
         #: Why the program's output is no longer read.
         self.refused = ""
 
@@ -261,18 +261,18 @@ class _Pipe:
                 more = os.read(self.file, _READ_BYTES)
             except BlockingIOError:
                 return
-            if self._told is not None and not self._taken(more):
+            if self._on_output is not None and not self._taken(more):
                 break
-            self._heard += 0 if self._told is not None else len(more)
+            self._heard += 0 if self._on_output is not None else len(more)
             self._kept += more[: self._kept_max - len(self._kept)]
         self.refused = self.refused or f"printed more than {OUTPUT_BYTES_MAX} bytes"
         self._too_much.set()
         asyncio.get_running_loop().remove_reader(self.file)
 
     def _taken(self, more: bytes) -> bool:
-        assert self._told is not None
+        assert self._on_output is not None
         try:
-            self._told(more)
+            self._on_output(more)
         except ValueError as problem:
             self.refused = str(problem).removeprefix("it ")
             return False

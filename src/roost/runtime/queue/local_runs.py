@@ -93,9 +93,9 @@ class LocalRuns:
         """Check idle jobs, which may have changed."""
         if self._task is None and self._daemon.queue.offered(self._daemon.clock.now(), local=True):
             self._task = asyncio.create_task(self._match(), name="jobs on the queue's machine")
-            self._task.add_done_callback(self._looked)
+            self._task.add_done_callback(self._match_done)
 
-    def _looked(self, task: asyncio.Task[None]) -> None:
+    def _match_done(self, task: asyncio.Task[None]) -> None:
         self._task = None
         if not task.cancelled() and task.exception() is not None:
             _log.error("internal error", exc_info=task.exception())

@@ -198,7 +198,7 @@ class _Log:
                 new = _about(work, cluster, cluster.submitted_ad(0))
                 yield replace(new, event="pending", user=new.owner, host=host, message="new job")
         for job in work.begun:
-            yield from self._told(job.id, job.ad, "r", (("delivered", "r", MASTER, "job received by execd"),))
+            yield from self._records(job.id, job.ad, "r", (("delivered", "r", MASTER, "job received by execd"),))
         yield from _runs(work)
         for name, row in work.transitions:
             ad = self._ad(name)
@@ -207,7 +207,7 @@ class _Log:
             for line in self._lines(row.on, row.source, name, ad):
                 if line is _GONE:
                     yield from self._left_behind(name)
-                yield from self._told(name, ad, self._state(row.source, ad), (line,))
+                yield from self._records(name, ad, self._state(row.source, ad), (line,))
             if row.on[0] is On.STARTED:
                 yield from self._took(name, ad)
             elif name not in self._left:
@@ -246,7 +246,7 @@ class _Log:
             case _:
                 return _LINES.get(on[0], ())
 
-    def _told(self, name: JobId, ad: ClassAd, state: str, lines: tuple[_Line, ...]) -> Iterator[JobReport]:
+    def _records(self, name: JobId, ad: ClassAd, state: str, lines: tuple[_Line, ...]) -> Iterator[JobReport]:
         cluster = self._work.book.clusters.get(name.cluster)
         if cluster is None or not lines:
             return
@@ -268,4 +268,4 @@ class _Log:
         cluster = self._work.book.clusters.get(gone.job.cluster)
         for job in gone.jobs if cluster is not None else ():
             assert cluster is not None
-            yield from self._told(job, cluster.submitted_ad(job.proc), "", (_DELETED, _NEVER_RAN))
+            yield from self._records(job, cluster.submitted_ad(job.proc), "", (_DELETED, _NEVER_RAN))

@@ -103,7 +103,7 @@ class Polling:
         loads = self._loads(now)
         for number, slot in enumerate(self.machine.host.slots):
             slot.state = replace(slot.state, ad=self._sense(number, now, loads))
-        self._look_at_busy()
+        self._check_busy()
         # The grid begins with the daemon's first poll, after a restart with the first one of that.
         self._start = max(now, self._start)
         self._due_at = self._start
@@ -113,7 +113,7 @@ class Polling:
         """Note a new plan of the machine. The daemon evaluates its new policy at once."""
         self.plan = self.machine.plan
         self._read_plan()
-        self._look_at_busy()
+        self._check_busy()
         self.event_at = now
         self._due_at = -math.inf
         self._at(now)
@@ -338,7 +338,7 @@ class Polling:
             return Inputs(replace(slot.state, ad=ad), slot.plan.policy, now).my
         return ad_of_cells({"cpubusy": slot.plan.policy.expressions.cells["cpubusy"]}, ad)
 
-    def _look_at_busy(self) -> None:
+    def _check_busy(self) -> None:
         """Determine whether CpuBusy refers only to sensor readings and constants, or only to loads."""
         self._busy_is_sensed = self._busy_is_of_load = self._has_busy and not self.plan.latch_names
         for slot in self.machine.host.slots if self._busy_is_sensed else ():

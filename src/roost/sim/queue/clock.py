@@ -216,7 +216,7 @@ class QueueClock:
                 if job is None or job.status not in _ENDING:
                     del self._unsettled[claim_id]
 
-    # -- signs of life -----------------------------------------------------------------------------------
+    # -- keepalives --------------------------------------------------------------------------------------
 
     def _said_at(self, claim: HeldClaim, now: float) -> float | None:
         """When the last keepalive of a claim that was not sent would have been sent, up to now; None for never."""

@@ -1,9 +1,9 @@
-"""Claims that end when one sign of life is late.
+"""Claims that end when one keepalive is late.
 
 What: MAX_CLAIM_ALIVES_MISSED is 1.
 
-Why: A claim whose job has no lease lasts MAX_CLAIM_ALIVES_MISSED times ALIVE_INTERVAL without a sign of life, and the
-next one is due at just that time: any delay kills a job whose queue is there.
+Why: A claim whose job has no lease lasts MAX_CLAIM_ALIVES_MISSED times ALIVE_INTERVAL without a keepalive, and the
+next one is due at exactly that time. Any delay kills the job, although its queue is reachable.
 
 Example::
 
@@ -30,8 +30,8 @@ def check(pool: Pool) -> Iterator[Hit]:
     definition = pool.last("MAX_CLAIM_ALIVES_MISSED")
     if definition is not None and pool.number("MAX_CLAIM_ALIVES_MISSED") == 1:
         yield Hit(
-            message="one late sign of life from the queue ends a claim whose job has no lease",
-            remedy="Let at least three be missed; the default is 6.",
+            message="one late keepalive from the queue ends a claim whose job has no lease",
+            remedy="Set MAX_CLAIM_ALIVES_MISSED to 3 or more; the default is 6.",
             place=pool.place(definition),
             knob=definition.name,
         )

@@ -108,7 +108,7 @@ class Transfers:
         try:
             files = await self._in_turn(AskFiles(run=self._run), Files, "input")
             if files.error:
-                return _told(files.error, files.code, files.subcode, code)
+                return _transfer_problem(files.error, files.code, files.subcode, code)
             items = unpack_items(files.items)
             self.input_bytes = sum(item.size for item in items)
             saved = frozenset(files.saved)
@@ -153,7 +153,7 @@ class Transfers:
         except QueueRefuses as problem:
             return TransferProblem(code=code, text=str(problem))
         if done.error:
-            return _told(done.error, done.code, done.subcode, code)
+            return _transfer_problem(done.error, done.code, done.subcode, code)
         self.sent += found
         return None
 
@@ -181,7 +181,7 @@ class _Remote:
     async def read(self, item: FileItem, offset: int, size: int) -> Piece | TransferProblem:
         part = await self._transfers.get(item, offset, size)
         if part.error:
-            return _told(part.error, part.code, part.subcode, self._code)
+            return _transfer_problem(part.error, part.code, part.subcode, self._code)
         return Piece(data=part.data, last=part.last)
 
 
@@ -203,7 +203,7 @@ class _RemoteSink:
 
     def _offset(self, taken: FileTaken) -> int | TransferProblem:
         if taken.error:
-            return _told(taken.error, taken.code, taken.subcode, self.code)
+            return _transfer_problem(taken.error, taken.code, taken.subcode, self.code)
         return taken.offset
 
     async def write(self, item: FileItem, offset: int, piece: Piece) -> int | TransferProblem:
@@ -226,6 +226,6 @@ def _asking(run: str, item: FileItem, offset: int, size: int) -> GetFile:
     return GetFile(run=run, name=item.name, offset=offset, size=size, item=pack_items([item]))
 
 
-def _told(text: str, code: int, subcode: int, otherwise: StarterHold) -> TransferProblem:
+def _transfer_problem(text: str, code: int, subcode: int, otherwise: StarterHold) -> TransferProblem:
     known = {int(each): each for each in StarterHold}
     return TransferProblem(code=known.get(code, otherwise), subcode=subcode, text=text)
