@@ -94,7 +94,7 @@ class Demo:
         watch("job 2.0", "suspended")
         watch("job 2.0", "resumed")
         self.watcher.rest(4)
-        self.act("The owner comes back, and stays. The job is suspended, then evicted; it takes its files along.")
+        self.act("The owner comes back, and stays. The job is suspended, then evicted; its files return with it.")
         self.owner("sits down and types", idle_s=0)
         watch("job 2.0", "evicted")
         self.watcher.rest(1.5)

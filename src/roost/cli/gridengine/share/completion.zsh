@@ -159,7 +159,7 @@ _roost_gridengine() {
         '*-astnode[add sharetree node(s)]:value:()' \
         '*-astree[create/modify the sharetree]' \
         '*-Astree[create/modify the sharetree from file]:value:_files' \
-        '*-at[start a qmaster thread]:value:()' \
+        '*-at[resume the scheduling runs (thread scheduler)]:value:()' \
         '*-au[add user(s) to userset list(s)]:value:()' \
         '*-Au[add userset from file]:value:_files' \
         '*-auser[add user]' \
@@ -186,12 +186,12 @@ _roost_gridengine() {
         '*-du[delete user(s) from userset list(s)]:value:()' \
         '*-dul[delete userset list(s) completely]:value:()' \
         '*-duser[delete user(s)]:value:()' \
-        '*-ke[shutdown execution daemon(s)]:value:()' \
-        '*-kej[shutdown execution daemon(s) and their jobs]:value:()' \
+        '*-ke[stop the daemons of machines until `roost up` on them; their jobs continue]:value:()' \
+        '*-kej[delete the jobs of machines, and stop their daemons]:value:()' \
         '*-kec[kill event client; pools have none]:value:()' \
-        '*-km[shutdown master]' \
-        '*-ks[shutdown scheduling thread]' \
-        '*-kt[kill qmaster thread]:value:()' \
+        '*-km[stop the queue and the central manager until `roost up`; running jobs continue]' \
+        '*-ks[stop the scheduling runs until `qconf -at scheduler`, or a restart of the central manager]' \
+        '*-kt[stop the scheduling runs (thread scheduler)]:value:()' \
         '*-mattr[modify an attribute (or element in a sublist) of an object]:value:()' \
         '*-Mattr[modify an attribute (or element in a sublist) of an object]:value:()' \
         '*-mc[modify complex attributes]' \
