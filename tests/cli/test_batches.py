@@ -8,13 +8,15 @@ import pytest
 
 from roost.cli.batches import Batch, bar, batches_of, formatted, lines_of
 from roost.cli.watch import SeenBatches
+from roost.wire.requests.queue import ClusterRow
 
 
-def row(cluster: int, total: int, *, owner: str = "ann", **more: Any) -> dict[str, Any]:
+def row(cluster: int, total: int, *, owner: str = "ann", **more: Any) -> ClusterRow:
     counts = {name: more.pop(name) for name in ("Idle", "Running", "Held", "Suspended") if name in more}
-    left = sum(counts.values())
-    return {"ClusterId": cluster, "Owner": owner, "QDate": 0, "Total": total, "Left": left, "Cmd": "/bin/fit", **counts,
-            **more}  # fmt: skip
+    return ClusterRow(
+        cluster=cluster, owner=owner, submitted_at=0, total=total, left=sum(counts.values()), first=0, last=total - 1,
+        counts=counts, attributes={"Cmd": "/bin/fit", **more},
+    )  # fmt: skip
 
 
 def test_clusters_of_one_name_and_user_are_one_batch() -> None:

@@ -175,7 +175,19 @@ def test_a_job_whose_output_is_moved_is_waited_for_among_many() -> None:
         def ask(self, request: queue.Overview | queue.Query) -> queue.Clusters | list[dict[str, int]]:
             if isinstance(request, queue.Query):
                 return []
-            return queue.Clusters(clusters=[{"ClusterId": 1, "TransferringOutput": 300, "Idle": 2, "Suspended": 1}])
+            counts = {"TransferringOutput": 300, "Idle": 2, "Suspended": 1}
+            row = queue.ClusterRow(
+                cluster=1,
+                owner="ann",
+                submitted_at=0,
+                total=303,
+                left=303,
+                first=0,
+                last=302,
+                counts=counts,
+                attributes={},
+            )
+            return queue.Clusters(clusters=[row])
 
     assert wait._counts(Many(), ["1"])["running"] == 300  # type: ignore[arg-type]
     assert sum(wait._counts(Many(), ["1"]).values()) == 303  # type: ignore[arg-type]

@@ -31,6 +31,7 @@ from roost.wire.messages import (
 
 TEXTS = st.text(st.characters(exclude_categories=("Cs",)), max_size=8)
 ADS = st.dictionaries(TEXTS, st.booleans() | st.integers(-(2**60), 2**60) | TEXTS, max_size=3)
+TASKS = st.builds(lambda ad, name, slots: {**ad, "Instance": name, "Slots": slots}, ADS, TEXTS, st.integers(1, 99))
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**60), 2**60) | st.floats(allow_nan=False, allow_infinity=False) | TEXTS,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
@@ -74,6 +75,8 @@ def structs(kind: Any) -> st.SearchStrategy[Any]:
     """Any message of a kind."""
     fields = {name: values(hint) for name, hint in get_type_hints(kind).items() if name in kind.__struct_fields__}
     fields.pop("v", None)
+    if kind in (Match, Part):
+        fields["task"] = TASKS if kind is Part else st.just({}) | TASKS
     return st.builds(kind, **fields)
 
 

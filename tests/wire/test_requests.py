@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from typing import Any, get_args
+from collections.abc import Iterator
+from typing import Annotated, Any, ClassVar, Literal, get_args, get_origin, get_type_hints
 
 import pytest
 
@@ -16,10 +17,10 @@ from roost.model.job_standing import ClaimStanding, Full, JobStanding, Pause
 from roost.schedd.events import Action
 from roost.wire.codec import decode, encode
 from roost.wire.errors import WireError
-from roost.wire.messages import Answer, Ask
-from roost.wire.requests import cell, central, machine, queue
+from roost.wire.messages import ALL, Answer, Ask
+from roost.wire.requests import cell, central, machine, queue, registrar
 from roost.wire.requests.verb import Daemon, Request, Verb
-from roost.wire.structs import Struct, data_of, read, replaced
+from roost.wire.structs import JsonForm, Struct, data_of, read, replaced
 from roost.wire.verbs import VERBS, ask_of, request_of
 
 RESERVATION = AdvanceReservation(
@@ -27,6 +28,10 @@ RESERVATION = AdvanceReservation(
     name="n", group="g", account="x", resources="lic=1", queues="all.q", master_queues="b.q", parallel="make 2",
     checkpoint="c", interactive=True, environment="make", users=("bob", "@staff"), hard_errors=True, mail_options="b",
     mail_list="m", deleted=True, begun=True,
+)  # fmt: skip
+CLUSTER = queue.ClusterRow(
+    cluster=1, owner="ann", submitted_at=5, total=4, left=2, first=0, last=3, counts={"Idle": 1, "Running": 1},
+    unmaterialized=1, attributes={"Cmd": "/bin/x"},
 )  # fmt: skip
 #: A request of each kind, with a value other than the default in every field.
 REQUESTS: tuple[Request[Any], ...] = (
@@ -248,7 +253,7 @@ def test_a_long_value_is_cut_in_the_error() -> None:
         (VERBS[Daemon.CENTRAL]["explain-slot"], None),
         (VERBS[Daemon.MACHINE]["origins"], {"START": machine.Origin(file="f", line=3, via="use ROLE : Execute")}),
         (VERBS[Daemon.QUEUE]["overview"], [{"ClusterId": 1}]),
-        (VERBS[Daemon.QUEUE]["overview"], queue.Clusters(clusters=[{"ClusterId": 1}])),
+        (VERBS[Daemon.QUEUE]["overview"], queue.Clusters(clusters=[CLUSTER])),
         (
             VERBS[Daemon.QUEUE]["autocluster"],
             JobStanding(
@@ -307,3 +312,61 @@ def test_a_module_of_requests_can_be_imported_alone() -> None:
         [sys.executable, "-c", f"{code}print(verb_of(ReadCell()).name)"], capture_output=True, text=True, check=False
     )
     assert (done.stdout, done.stderr) == ("cell\n", "")
+
+
+def untyped(kind: Any, at: str, seen: set[Any]) -> Iterator[str]:
+    """Where a type lets through what nothing checks: no form of JSON is named, or a list or object of anything."""
+    origin, inner = get_origin(kind), get_args(kind)
+    if kind in (Any, object, dict, list, tuple):
+        yield at
+    elif origin is Annotated:
+        if not isinstance(inner[1], JsonForm):
+            yield from untyped(inner[0], at, seen)
+    elif isinstance(kind, type) and (issubclass(kind, Struct) or hasattr(kind, "__struct_fields__")):
+        if kind not in seen:
+            seen.add(kind)
+            for name, hint in get_type_hints(kind, include_extras=True).items():
+                if not name.startswith("_"):
+                    yield from untyped(hint, f"{kind.__name__}.{name}", seen)
+    elif origin not in (Literal, ClassVar):
+        for each in inner:
+            yield from untyped(each, at, seen)
+
+
+#: The envelopes of requests and replies: `request_of` and `read` make structs of what is in them.
+ENVELOPES = ["Answer.data", "Ask.args"]
+
+
+def test_nothing_is_sent_or_answered_whose_form_is_not_stated() -> None:
+    seen: set[Any] = set()
+    verbs = [verb for table in VERBS.values() for verb in table.values()]
+    of_registrar = (registrar.Enroll, registrar.Enrolled, registrar.Clock)
+    assert [place for kind in of_registrar for place in untyped(kind, kind.__name__, seen)] == []
+    assert [place for verb in verbs for place in untyped(verb.request, verb.name, seen)] == []
+    assert [place for verb in verbs for place in untyped(verb.reply, f"the reply to {verb.name}", seen)] == []
+    assert sorted(place for kind in ALL for place in untyped(kind, kind.__name__, seen)) == ENVELOPES
+
+
+@pytest.mark.parametrize("kind", [dict[str, Any], list[dict[str, Any]], dict, list, tuple[Any, ...], dict[str, object]])
+def test_a_form_that_is_not_stated_is_found(kind: Any) -> None:
+    assert list(untyped(kind, "x", set())) == ["x"]
+
+
+@pytest.mark.parametrize(
+    "task", [{}, {"Instance": "all.q@m"}, {"Instance": 1, "Slots": 1}, {"Instance": "a@m", "Slots": "1"}]
+)
+def test_a_task_without_its_queue_instance_and_slots_is_refused(task: dict[str, Any]) -> None:
+    row = {"slot": "s", "node": "m", "claim_id": "c", "asked": False, "task": task}
+    with pytest.raises(WireError, match=r"task: .* is not the ad of a task"):
+        read(cell.HeldTask, row, "row", strict=False)
+    match = {"submitter": "u", "autocluster": 1, "slot": "s", "node": "m", "claim_id": "c", "slot_ad": {}}
+    part = {"slot": "s", "node": "m", "claim_id": "c", "slot_ad": {}, "task": task}
+    for wrong in ([{**match, "task": task}] if task else []) + [{**match, "parts": [part]}]:
+        with pytest.raises(WireError, match="not the ad of a task"):
+            decode(json.dumps({"type": "Matched", "v": 1, "matches": [wrong]}).encode())
+
+
+def test_a_row_of_a_cluster_without_its_counts_is_refused() -> None:
+    row = {key: value for key, value in data_of(CLUSTER).items() if key != "counts"}
+    with pytest.raises(WireError, match=r"clusters\[0\].counts: this field is missing"):
+        read(queue.Clusters, {"clusters": [row]}, "reply.", strict=False)

@@ -10,8 +10,8 @@ from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin, 
 
 from roost.base.structs import data_of, json_name
 from roost.wire.answer_codes import MEANINGS
-from roost.wire.requests.verb import AdData, Daemon
-from roost.wire.structs import Between, Matching, OneOf, Struct
+from roost.wire.requests.verb import Daemon
+from roost.wire.structs import Between, JsonForm, Matching, OneOf, Struct
 from roost.wire.verbs import VERBS
 
 _TITLES: Final = {
@@ -159,8 +159,6 @@ def _type_name(kind: Any) -> str:
     origin, inner = get_origin(kind), get_args(kind)
     if kind in _WORDS:
         return _WORDS[kind]
-    if kind == AdData:
-        return "object"
     if origin is Annotated:
         limit = inner[1]
         match limit:
@@ -168,6 +166,8 @@ def _type_name(kind: Any) -> str:
                 return f"{_type_name(inner[0])} from {least:.15g} to {most:.15g}"
             case Matching(about=about):
                 return f"string: {about}"
+            case JsonForm(about=about):
+                return f"object: {about}"
             case OneOf(values=values):
                 return _words(values())
     if origin in (Union, types.UnionType):

@@ -8,8 +8,9 @@ A struct lists its fields as annotations, with defaults where it has some:
 
 A field is a `bool`, `int`, `float`, `str`, another struct, an `IntEnum` or `StrEnum`, a `Literal`, a tuple or list of
 one of these, a dict from names to one of these, or any of several (``X | None``). `Annotated` with `Between`,
-`Matching` or `OneOf` narrows it. Nothing is checked when a struct is made; `roost.wire.structs.read` checks what comes
-from outside. A core returns a struct as its answer where the answer goes to a user unchanged.
+`Matching` or `OneOf` narrows it; a dict with values of any type says with `JsonForm` what it is. Nothing is checked
+when a struct is made; `roost.wire.structs.read` checks what comes from outside. A core returns a struct as its answer
+where the answer goes to a user unchanged.
 
 Commands import this module, which therefore imports nothing slow: a record of `records` would cost a command more than
 the rest of its startup.
@@ -59,6 +60,24 @@ class OneOf:
         """What is wrong with a value; "" for nothing."""
         known = self.values()
         return "" if value in known else f"not one of {', '.join(map(str, known))}"
+
+
+class JsonForm:
+    """A JSON object in a form of its own, which another reader checks: an ad, or a plan of a cluster.
+
+    `needs`: names of members that are checked here already, and their types.
+    """
+
+    def __init__(self, about: str, **needs: type) -> None:
+        self.about = about
+        self.needs = needs
+
+    def problem(self, value: Any) -> str:
+        """What is wrong with a value; "" for nothing."""
+        for name, kind in self.needs.items():
+            if type(value.get(name)) is not kind:
+                return f"not {self.about}: {name} is missing, or has the wrong type"
+        return ""
 
 
 #: A number of items; each use documents what 0 means.

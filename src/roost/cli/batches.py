@@ -14,6 +14,7 @@ from roost.base.records import dataclass, field
 from roost.cli.colour import painted, wanted
 from roost.cli.pool import arguments
 from roost.cli.terminal import width
+from roost.wire.requests.queue import ClusterRow
 
 #: Counts of a cluster's row to the state under which they are counted.
 _STATES: Final = {
@@ -67,32 +68,31 @@ class Batch:
         return {name: getattr(self, name) for name in names}
 
 
-def batches_of(rows: Iterable[Mapping[str, Any]]) -> list[Batch]:
+def batches_of(rows: Iterable[ClusterRow]) -> list[Batch]:
     """The batches of clusters, ordered by their first; `rows` are those of `Overview`."""
     found: dict[object, Batch] = {}
-    workflows = {row["ClusterId"]: row for row in rows if row.get("JobUniverse") == _WORKFLOW_UNIVERSE}
-    for row in sorted(rows, key=lambda row: int(row["ClusterId"])):
-        head = workflows.get(row.get("DAGManJobId"), row)
-        name, owner = str(head.get("JobBatchName") or ""), str(row.get("Owner", ""))
-        key = (owner, name) if name else head["ClusterId"]
+    workflows = {row.cluster: row for row in rows if row.attributes.get("JobUniverse") == _WORKFLOW_UNIVERSE}
+    for row in sorted(rows, key=lambda row: row.cluster):
+        head = workflows.get(row.attributes.get("DAGManJobId", 0), row)
+        name = str(head.attributes.get("JobBatchName") or "")
+        key = (row.owner, name) if name else head.cluster
         batch = found.get(key)
         if batch is None:
             batch = found[key] = Batch(
-                owner=owner, name=name or _command(head), is_named=bool(name), submitted=int(row.get("QDate", 0))
+                owner=row.owner, name=name or _command(head.attributes), is_named=bool(name), submitted=row.submitted_at
             )
-        batch.clusters.append(int(row["ClusterId"]))
-        if row["ClusterId"] in workflows:
+        batch.clusters.append(row.cluster)
+        if row.cluster in workflows:
             # Its own job runs as long as the workflow, and is not part of its work.
-            batch.total += int(row.get("DAG_NodesTotal") or 0)
-            batch.done += int(row.get("DAG_NodesDone") or 0)
-            batch.held += int(row.get("Held", 0))
+            batch.total += int(row.attributes.get("DAG_NodesTotal") or 0)
+            batch.done += int(row.attributes.get("DAG_NodesDone") or 0)
+            batch.held += row.counts.get("Held", 0)
             continue
         for count, state in _STATES.items():
-            setattr(batch, state, getattr(batch, state) + int(row.get(count, 0)))
-        if row.get("DAGManJobId") not in workflows:
-            batch.total += int(row["Total"])
-            queued = int(row["Total"]) - int(row.get("Unmaterialized", 0))
-            batch.done += queued - int(row["Left"]) + int(row.get("Completed", 0))
+            setattr(batch, state, getattr(batch, state) + row.counts.get(count, 0))
+        if row.attributes.get("DAGManJobId") not in workflows:
+            batch.total += row.total
+            batch.done += row.total - row.unmaterialized - row.left + row.counts.get("Completed", 0)
     return list(found.values())
 
 

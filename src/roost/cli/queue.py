@@ -195,13 +195,13 @@ def _command(row: dict[str, Any], room: int) -> str:
 # -- batches -----------------------------------------------------------------------------------------------------
 
 
-def _print_batches(rows: list[dict[str, Any]], name: str) -> None:
+def _print_batches(rows: list[queue.ClusterRow], name: str) -> None:
     batches = batches_of(rows)
     if batches:
         for line in formatted(*lines_of(batches)):
             say(line)
         say("")
-    numbers = {JobStatus(number).name.title().replace("_", ""): number for number in JobStatus if number in _SUMMED}
-    counts = {int(number): sum(row.get(word, 0) for row in rows) for word, number in numbers.items()}
-    left = sum(row["Left"] for row in rows)
+    numbers = {JobStatus(number).word: number for number in JobStatus if number in _SUMMED}
+    counts = {int(number): sum(row.counts.get(word, 0) for row in rows) for word, number in numbers.items()}
+    left = sum(row.left for row in rows)
     say(_sums(name, left, counts) + (" (`roost queue --all` lists them individually)" if left > 1 else ""))

@@ -22,7 +22,7 @@ _ROWS_MAX: Final = 200
 _TOLD_MAX: Final = 10
 _WORDS: Final = {1: "idle", 2: "running", 3: "removed", 4: "completed", 5: "held", 6: "running", 7: "suspended"}
 #: Columns of a cluster's row to the words for them.
-_COLUMNS: Final = {JobStatus(number).name.title().replace("_", ""): word for number, word in _WORDS.items()}
+_COLUMNS: Final = {JobStatus(number).word: word for number, word in _WORDS.items()}
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -98,9 +98,9 @@ def _counts(pool: Pool, jobs: list[str]) -> dict[str, int]:
     found = pool.ask(queue.Overview(jobs=tuple(jobs), projection=("JobStatus",), rows_max=_ROWS_MAX))
     counts: dict[str, int] = {}
     if isinstance(found, queue.Clusters):
-        for row in found.clusters:
+        for cluster in found.clusters:
             for name, word in _COLUMNS.items():
-                counts[word] = counts.get(word, 0) + int(row.get(name, 0))
+                counts[word] = counts.get(word, 0) + cluster.counts.get(name, 0)
     else:
         for row in found:
             word = _WORDS.get(row.get("JobStatus", 1), "idle")

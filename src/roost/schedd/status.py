@@ -24,6 +24,11 @@ class JobStatus(IntEnum):
         """The letter of a listing."""
         return "?IRXCH>S"[self]
 
+    @property
+    def word(self) -> str:
+        """Its name as in attributes of submitters' ads: ``Idle``, ``TransferringOutput``."""
+        return self.name.title().replace("_", "")
+
 
 #: Number to status: calling the class takes ten times as long.
 STATUSES: Final = tuple(JobStatus)

@@ -11,15 +11,13 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from roost.classad import ClassAd, Expr
 from roost.classad.lexer import Syntax
 from roost.classad.unparse import exact_text
 from roost.wire.errors import WireError
-
-#: An ad as JSON: name to bool, int, float, str or ``{"expr": text}``.
-AdData: TypeAlias = dict[str, Any]
+from roost.wire.json_forms import AdData
 
 #: Maximum number of attributes of one ad, and maximum size of one expression's text, bytes.
 AD_ATTRIBUTES_MAX: Final = 10_000

@@ -8,13 +8,13 @@ A sender puts an identifier for the answer in `reply_to`; it is echoed unchanged
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final
+from typing import Annotated, Final, get_args
 
 import msgspec
 
 from roost.model.cell_accounting import TaskUse
 from roost.model.queue_context import QueueContext
-from roost.wire.ads import AdData
+from roost.wire.json_forms import AdData, AuditData, TaskData
 
 #: The protocol version. It is raised when an old reader would misunderstand a new message.
 VERSION: Final = 1
@@ -422,6 +422,12 @@ class Demand(Message, frozen=True, kw_only=True):
     usage: int = 0
 
 
+def _check_task(task: TaskData) -> None:
+    """Raises ValueError, which msgspec reports with the place of the value."""
+    if problem := get_args(TaskData)[1].problem(task):
+        raise ValueError(f"the task is {problem}")
+
+
 class Part(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """An additional slot of a job that gets several, all or none."""
 
@@ -430,7 +436,10 @@ class Part(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     claim_id: str
     slot_ad: AdData
     #: What it is granted in a Grid Engine cell.
-    task: AdData
+    task: TaskData
+
+    def __post_init__(self) -> None:
+        _check_task(self.task)
 
 
 class Match(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -445,9 +454,13 @@ class Match(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     #: "none", "rank" or "prio".
     preempts: str = "none"
     #: What the job is granted in a Grid Engine cell; empty in a pool without one.
-    task: AdData = {}
+    task: TaskData = {}
     #: Additional slots of a parallel job.
     parts: list[Part] = []
+
+    def __post_init__(self) -> None:
+        if self.task:
+            _check_task(self.task)
 
 
 class Matched(Message, frozen=True, kw_only=True):
@@ -465,7 +478,7 @@ class Audit(Message, frozen=True, kw_only=True):
 
     #: Role of the sender: a queue and a machine may have the same name.
     role: str
-    records: list[Any]
+    records: list[AuditData]
     #: Serial of the last of them.
     serial: int
 

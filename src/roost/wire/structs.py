@@ -1,6 +1,6 @@
 """Reading structs from JSON: `read` validates all input.
 
-The JSON type of each field is checked, and errors name the field. Ads stay JSON objects (`Any` as the type of a value).
+The JSON type of each field is checked, and errors name the field. Ads stay JSON objects (`json_forms`).
 Annotations are evaluated when a struct is first read, because commands import this module and most make one request.
 """
 
@@ -12,7 +12,18 @@ from collections.abc import Callable, Hashable
 from enum import Enum
 from typing import Annotated, Any, Final, Literal, TypeAlias, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
-from roost.base.structs import Between, Count, Matching, OneOf, Struct, data_of, json_name, replaced, whole_data_of
+from roost.base.structs import (
+    Between,
+    Count,
+    JsonForm,
+    Matching,
+    OneOf,
+    Struct,
+    data_of,
+    json_name,
+    replaced,
+    whole_data_of,
+)
 from roost.wire.errors import WireError
 
 _T = TypeVar("_T")
@@ -70,6 +81,8 @@ def _reader(kind: Hashable, strict: bool) -> _Reader:
     if kind in _PLAIN:
         return _plain(kind)
     if origin is Annotated:
+        if isinstance(inner[1], JsonForm) and not inner[1].needs:
+            return _reader(inner[0], strict)
         return _narrowed(_reader(inner[0], strict), inner[1])
     if origin in (Union, types.UnionType):
         return _either([_reader(each, strict) for each in inner])
@@ -110,7 +123,7 @@ def _plain(kind: type) -> _Reader:
     return read
 
 
-def _narrowed(reader: _Reader, limit: Between | Matching | OneOf) -> _Reader:
+def _narrowed(reader: _Reader, limit: Between | JsonForm | Matching | OneOf) -> _Reader:
     def read(value: Any) -> Any:
         value = reader(value)
         if problem := limit.problem(value):
@@ -146,7 +159,7 @@ def _one_of(known: dict[Any, Any]) -> _Reader:
 
 
 def _sequence(origin: type, kind: Any, reader: _Reader) -> _Reader:
-    plain = {str} if kind is str else {dict} if kind == dict[str, Any] else None
+    plain = {str} if kind is str else {dict} if _is_opaque(kind) else None
 
     def read(value: Any) -> Any:
         if not isinstance(value, list):
@@ -161,6 +174,11 @@ def _sequence(origin: type, kind: Any, reader: _Reader) -> _Reader:
             return origin([_at(reader, each, f"[{at}]") for at, each in enumerate(value)])
 
     return read
+
+
+def _is_opaque(kind: Any) -> bool:
+    """Whether nothing about a JSON object is checked here."""
+    return get_origin(kind) is Annotated and isinstance(form := get_args(kind)[1], JsonForm) and not form.needs
 
 
 def _mapping(kind: Any, reader: _Reader) -> _Reader:
@@ -199,4 +217,15 @@ def _struct(kind: type[Struct], strict: bool) -> _Reader:
     return read
 
 
-__all__ = ["Between", "Count", "Matching", "OneOf", "Struct", "data_of", "read", "replaced", "whole_data_of"]
+__all__ = [
+    "Between",
+    "Count",
+    "JsonForm",
+    "Matching",
+    "OneOf",
+    "Struct",
+    "data_of",
+    "read",
+    "replaced",
+    "whole_data_of",
+]

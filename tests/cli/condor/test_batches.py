@@ -9,15 +9,20 @@ from tests.cli.condor.kit import run
 
 from roost.cli.condor.printing.columns import lines
 from roost.cli.condor.queue_batches import batches, table
+from roost.wire.requests.queue import ClusterRow
+from roost.wire.structs import replaced
 
 
-def cluster(number: int, **more: Any) -> dict[str, Any]:
+def cluster(number: int, *, owner: str = "ann", total: int = 4, left: int = 3, **more: Any) -> ClusterRow:
     """What a queue says of a cluster with three waiting jobs of four."""
-    said = {"ClusterId": number, "Owner": "ann", "QDate": 0, "Total": 4, "Left": 3, "FirstProc": 1, "LastProc": 3}
-    return {**said, "Idle": 3, "JobUniverse": 5, **more}
+    counts = {"Idle": 3, **{name: more.pop(name) for name in ("Idle", "Running", "Held") if name in more}}
+    return ClusterRow(
+        cluster=number, owner=owner, submitted_at=0, total=total, left=left, first=1, last=3, counts=counts,
+        attributes={"JobUniverse": 5, **more},
+    )  # fmt: skip
 
 
-def shown(*rows: dict[str, Any], whole: bool = True, width: int = 0) -> list[list[str]]:
+def shown(*rows: ClusterRow, whole: bool = True, width: int = 0) -> list[list[str]]:
     """The table without its heading: name, numbers, ids."""
     mask, found = table(batches(rows, whole=whole), width)
     said = [*lines(mask, found)][1:]
@@ -33,23 +38,23 @@ def test_where_only_some_jobs_were_asked_for_nobody_knows_who_has_left() -> None
 
 
 def test_a_name_makes_one_line_of_clusters_of_one_user() -> None:
-    rows = shown(cluster(5, JobBatchName="a"), cluster(6, JobBatchName="a"), cluster(7, JobBatchName="a", Owner="bob"))
+    rows = shown(cluster(5, JobBatchName="a"), cluster(6, JobBatchName="a"), cluster(7, JobBatchName="a", owner="bob"))
     assert [row[0] for row in rows] == ["a", "a"]
     assert rows[0][1:] == ["2", "_", "6", "8", "5.1", "...", "6.3"]
 
 
 def test_a_workflow_is_one_line_with_its_nodes() -> None:
-    run_of_it = cluster(8, JobUniverse=7, DAG_NodesDone=2, DAG_NodesTotal=9, Running=1, Idle=0, Total=1, Left=1)
+    run_of_it = cluster(8, JobUniverse=7, DAG_NodesDone=2, DAG_NodesTotal=9, Running=1, Idle=0, total=1, left=1)
     (row,) = shown(run_of_it, cluster(9, DAGManJobId=8), cluster(10, DAGManJobId=8, Held=1, Idle=2))
     assert row[-8:] == ["2", "_", "5", "1", "9", "9.1", "...", "10.3"]
     (alone,) = shown(run_of_it)
     assert alone[-5:] == ["2", "_", "_", "9", "8.1"]
-    (held,) = shown({**run_of_it, "Running": 0, "Held": 1}, cluster(9, DAGManJobId=8))
+    (held,) = shown(replaced(run_of_it, counts={"Held": 1}), cluster(9, DAGManJobId=8))
     assert held[-6:] == ["2", "_", "3", "1", "9", "9.1-3"]
 
 
 def test_long_names_are_cut_so_that_the_line_fits() -> None:
-    mask, found = table(batches([cluster(5, JobBatchName="n" * 60, Owner="o" * 40)], whole=True), 80)
+    mask, found = table(batches([cluster(5, JobBatchName="n" * 60, owner="o" * 40)], whole=True), 80)
     head, line = list(lines(mask, found))
     assert len(line.rstrip("\n")) <= 79 and "5.1-3" in line and head.startswith("OWNER")
 

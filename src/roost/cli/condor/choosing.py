@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from roost.cli.condor.errors import UsageError
 from roost.wire.requests import queue
@@ -32,7 +32,7 @@ class JobSelection(NamedTuple):
         return self._replace(constraint=both)
 
 
-def clusters(pool: Pool, choice: JobSelection) -> list[dict[str, Any]]:
+def clusters(pool: Pool, choice: JobSelection) -> list[queue.ClusterRow]:
     """A row for each cluster of the selected jobs."""
     found = pool.ask(queue.Overview(projection=("ClusterId",), rows_max=-1, **choice.asked()))
     return found.clusters if isinstance(found, queue.Clusters) else []

@@ -285,16 +285,16 @@ def _counts_of(rows: list[AdRow]) -> Totals:
     return Totals(counts)
 
 
-def _counts_of_clusters(found: list[dict[str, Any]]) -> Totals:
-    jobs = [row for row in found if row.get("JobUniverse") != _SCHEDULER]
-    return Totals({status: sum(int(row.get(word, 0)) for row in jobs) for word, status in _OVERVIEW.items()})
+def _counts_of_clusters(found: list[queue.ClusterRow]) -> Totals:
+    jobs = [row for row in found if row.attributes.get("JobUniverse") != _SCHEDULER]
+    return Totals({status: sum(row.counts.get(word, 0) for row in jobs) for word, status in _OVERVIEW.items()})
 
 
 def _tell_totals(pool: Pool, query: QueueQuery, asked: Totals) -> None:
     said = [asked.line("query")]
     everybody = clusters(pool, JobSelection())
     if "allusers" not in query.flags:
-        mine = [row for row in everybody if row.get("Owner") == pool.user]
+        mine = [row for row in everybody if row.owner == pool.user]
         said.append(_counts_of_clusters(mine).line(pool.user))
     said.append(_counts_of_clusters(everybody).line("all users"))
     sys.stdout.write("\n" + " \n".join(said) + "\n\n")
@@ -303,7 +303,7 @@ def _tell_totals(pool: Pool, query: QueueQuery, asked: Totals) -> None:
 def _summary(query: QueueQuery, pool: Pool, choice: JobSelection) -> None:
     """The totals as an ad: of the query, of the user, and of all users."""
     everybody = clusters(pool, JobSelection())
-    mine = [row for row in everybody if row.get("Owner") == pool.user]
+    mine = [row for row in everybody if row.owner == pool.user]
     ad: dict[str, Any] = {"MyType": "Summary", "MyName": pool.user}
     for prefix, found in (("", clusters(pool, choice)), ("My", mine), ("Allusers", everybody)):
         counts = _counts_of_clusters(found).counts

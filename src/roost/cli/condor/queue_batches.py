@@ -7,11 +7,12 @@ queue counts: it returns one row per cluster, however many jobs that has.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, Final
+from typing import Final
 
 from roost.cli.condor.printing.columns import Column, Mask
 from roost.cli.condor.printing.renderers import date
 from roost.cli.condor.printing.rows import AdRow
+from roost.wire.requests.queue import ClusterRow
 
 #: Column of the table to the states in a cluster's row that it counts.
 _COUNTED: Final = {
@@ -38,25 +39,25 @@ class BatchRow:
         #: The workflow's own job.
         self.own = (0, 0)
 
-    def add(self, row: dict[str, Any], *, whole: bool) -> None:
+    def add(self, row: ClusterRow, *, whole: bool) -> None:
         """Add a cluster; `whole`: all of its jobs that are in the queue are in the row.
 
         For a workflow, its nodes are counted, not the job that runs it.
         """
-        if row.get("JobUniverse") == SCHEDULER:
-            self.done += int(row.get("DAG_NodesDone", 0))
-            self.total += int(row.get("DAG_NodesTotal", 0))
-            self.own = (int(row["ClusterId"]), int(row["FirstProc"]))
+        if row.attributes.get("JobUniverse") == SCHEDULER:
+            self.done += int(row.attributes.get("DAG_NodesDone", 0))
+            self.total += int(row.attributes.get("DAG_NodesTotal", 0))
+            self.own = (row.cluster, row.first)
             # It is not counted, but it must be visible that nothing of it is running.
-            self.counts["HOLD"] += int(row.get("Held", 0))
+            self.counts["HOLD"] += row.counts.get("Held", 0)
             return
-        if row.get("DAGManJobId") is None:
-            self.total += int(row["Total"])
+        if row.attributes.get("DAGManJobId") is None:
+            self.total += row.total
             if whole:
-                self.done += int(row["Total"]) - int(row["Left"]) - int(row.get("Unmaterialized", 0))
+                self.done += row.total - row.left - row.unmaterialized
         for word, states in _COUNTED.items():
-            self.counts[word] += sum(int(row.get(state, 0)) for state in states)
-        first, last = (int(row["ClusterId"]), int(row["FirstProc"])), (int(row["ClusterId"]), int(row["LastProc"]))
+            self.counts[word] += sum(row.counts.get(state, 0) for state in states)
+        first, last = (row.cluster, row.first), (row.cluster, row.last)
         self.first = first if self.first is None else min(self.first, first)
         self.last = last if self.last is None else max(self.last, last)
 
@@ -78,29 +79,27 @@ class BatchRow:
         return AdRow(shown | {word: count for word, count in counts.items() if count})
 
 
-def batches(clusters: Iterable[dict[str, Any]], *, whole: bool) -> list[BatchRow]:
+def batches(clusters: Iterable[ClusterRow], *, whole: bool) -> list[BatchRow]:
     """The batches of a queue's clusters, in the order of their first cluster."""
     found: dict[tuple[str, ...], BatchRow] = {}
-    for row in sorted(clusters, key=lambda row: int(row["ClusterId"])):
+    for row in sorted(clusters, key=lambda row: row.cluster):
         key, name = _belongs(row)
-        owner = str(row.get("Owner", ""))
         batch = found.get(key)
         if batch is None:
-            batch = found[key] = BatchRow(owner, name, int(row.get("QDate", 0)))
+            batch = found[key] = BatchRow(row.owner, name, row.submitted_at)
         batch.add(row, whole=whole)
     return list(found.values())
 
 
-def _belongs(row: dict[str, Any]) -> tuple[tuple[str, ...], str]:
+def _belongs(row: ClusterRow) -> tuple[tuple[str, ...], str]:
     """The key of a cluster's batch, and its name."""
-    owner, name, dag = str(row.get("Owner", "")), row.get("JobBatchName"), row.get("DAGManJobId")
-    cluster = str(row["ClusterId"])
+    name, dag, cluster = row.attributes.get("JobBatchName"), row.attributes.get("DAGManJobId"), str(row.cluster)
     if dag is not None:
         return ("dag", str(dag)), str(name or f"DAG: {dag}")
-    if row.get("JobUniverse") == SCHEDULER:
+    if row.attributes.get("JobUniverse") == SCHEDULER:
         return ("dag", cluster), str(name or f"DAG: {cluster}")
     if isinstance(name, str) and name:
-        return ("name", owner, name), name
+        return ("name", row.owner, name), name
     return ("cluster", cluster), f"ID: {cluster}"
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import Any, Final
+from typing import Final
 
 from roost.cli.condor.asking import PLACE_OPTIONS, DaemonLocation
 from roost.cli.condor.choosing import JobSelection, clusters, owner
@@ -17,6 +17,8 @@ from roost.cli.condor.options import Given, Option, given
 from roost.cli.condor.printing.columns import lines
 from roost.cli.condor.queue_batches import BatchRow, batches, table
 from roost.cli.pool import Pool
+from roost.wire.requests.queue import ClusterRow
+from roost.wire.structs import replaced
 
 OPTIONS: Final = (
     Option("clusters", "these clusters", takes="CLUSTER...", least=1),
@@ -112,7 +114,7 @@ def run(name: str, arguments: list[str]) -> int:
 def _watch(order: _Order, pool: Pool) -> int:
     choice = order.choice if order.choice.jobs or order.choice.owners else order.choice._replace(owners=(pool.user,))
     screen, pause_s = _Screen(order), _FIRST_S
-    seen: dict[int, dict[str, Any]] = {}
+    seen: dict[int, ClusterRow] = {}
     while True:
         rows = _overview(pool, choice, seen)
         found = [each for each in batches(rows, whole=True) if not order.batch_names or each.name in order.batch_names]
@@ -129,18 +131,14 @@ def _watch(order: _Order, pool: Pool) -> int:
         pause_s = min(pause_s * 2, _PAUSE_S)
 
 
-def _overview(pool: Pool, choice: JobSelection, seen: dict[int, dict[str, Any]]) -> list[dict[str, Any]]:
+def _overview(pool: Pool, choice: JobSelection, seen: dict[int, ClusterRow]) -> list[ClusterRow]:
     """The clusters that exist or existed when watching began."""
-    present = {int(row["ClusterId"]): row for row in clusters(pool, choice)}
+    present = {row.cluster: row for row in clusters(pool, choice)}
     for number, row in seen.items():
         if number not in present:
-            kept = {key: value for key, value in row.items() if key not in _IN_QUEUE}
-            present[number] = {**kept, "Left": 0}
+            present[number] = replaced(row, counts={}, left=0)
     seen.update(present)
     return list(present.values())
-
-
-_IN_QUEUE: Final = frozenset(("Idle", "Running", "Held", "TransferringOutput", "Suspended", "Completed", "Removed"))
 
 
 def _counts(found: list[BatchRow]) -> dict[str, int]:

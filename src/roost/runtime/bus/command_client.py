@@ -49,6 +49,15 @@ _LINE_MAX: Final = 1 << 20
 _PORT: Final = 4222
 
 
+def _progress(data: object) -> str:
+    """What is added to a message about a missing answer. Raises WireError."""
+    from roost.wire.requests.queue import ActionProgress
+    from roost.wire.structs import read
+
+    found = read(ActionProgress, data, "the progress of the request", strict=False)
+    return f"; {found.done} of {found.of} jobs had been processed by then"
+
+
 class Line:
     """A connection to the bus of one pool."""
 
@@ -137,8 +146,8 @@ class Line:
                     return piece._replace(text="; ".join(texts))
                 if isinstance(piece.data, list):
                     rows += piece.data
-                elif isinstance(piece.data, dict) and piece.more:
-                    progress = f"; {piece.data.get('done')} of {piece.data.get('of')} jobs had been processed by then"
+                elif piece.more and piece.data is not None:
+                    progress = _progress(piece.data)
                 if not piece.more:
                     return piece._replace(text="; ".join(texts), data=rows if piece.ok else piece.data)
         except Forgotten:

@@ -15,6 +15,7 @@ from roost.classad.values import fold
 from roost.schedd.jobs.book import Cluster
 from roost.schedd.status import ON_MACHINE, JobStatus
 from roost.wire.ads import value_data
+from roost.wire.requests.queue import ClusterRow
 
 _OF_WORKFLOW: Final = ("DAG_NodesDone", "DAG_NodesTotal")
 #: JobUniverse of jobs that run on the queue's machine: workflows.
@@ -89,27 +90,25 @@ class Rows:
         return row
 
 
-def cluster_row(cluster: Cluster, counts: Mapping[int, int]) -> dict[str, Any]:
+def cluster_row(cluster: Cluster, counts: Mapping[int, int]) -> ClusterRow:
     """The row of a cluster. `counts`: number of jobs by status."""
     first, last = _outermost(cluster.statuses)
-    row: dict[str, Any] = {
-        "ClusterId": cluster.number,
-        "Owner": cluster.owner,
-        "QDate": cluster.submitted_at,
-        "Total": cluster.count,
-        "Left": sum(counts.values()),
-        # How many of its jobs have not entered the queue yet.
-        **({} if cluster.made == cluster.count else {"Unmaterialized": cluster.count - cluster.made}),
-        "FirstProc": first,
-        "LastProc": last,
-    }
-    for status, number in sorted(counts.items()):
-        row[JobStatus(status).name.title().replace("_", "")] = number
-    row |= projected(cluster.ad, _OF_CLUSTER)
-    if row.get("JobUniverse") == SCHEDULER_UNIVERSE and cluster.status(first) is not JobStatus.GONE:
+    attributes = projected(cluster.ad, _OF_CLUSTER)
+    if attributes.get("JobUniverse") == SCHEDULER_UNIVERSE and cluster.status(first) is not JobStatus.GONE:
         # The progress of a workflow is in the ad of its own job.
-        row |= projected(cluster.ad_of(first), _OF_WORKFLOW)
-    return row
+        attributes |= projected(cluster.ad_of(first), _OF_WORKFLOW)
+    return ClusterRow(
+        cluster=cluster.number,
+        owner=cluster.owner,
+        submitted_at=cluster.submitted_at,
+        total=cluster.count,
+        left=sum(counts.values()),
+        first=first,
+        last=last,
+        counts={JobStatus(status).word: number for status, number in sorted(counts.items())},
+        unmaterialized=cluster.count - cluster.made,
+        attributes=attributes,
+    )
 
 
 def factory_ad(cluster: Cluster) -> ClassAd:

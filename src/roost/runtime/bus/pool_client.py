@@ -178,7 +178,7 @@ class PoolClient:
         constraint = f'SubmitRequestId == "{request_id}"'
         present = self.ask(queue.Overview(constraint=constraint, rows_max=-1))
         assert isinstance(present, queue.Clusters)
-        taken = {int(row["ClusterId"]): int(row["Total"]) for row in present.clusters}
+        taken = {row.cluster: row.total for row in present.clusters}
         if not taken:
             for row in self.ask(queue.History(constraint=constraint, projection=("ClusterId",))):
                 taken[int(row["ClusterId"])] = taken.get(int(row["ClusterId"]), 0) + 1

@@ -45,8 +45,9 @@ from roost.runtime.deciding import Deciding, in_slices
 from roost.runtime.keep_going import keep_going
 from roost.runtime.role import ConfigurationRefused, DaemonEnding, RoleContext, must_go_on, superusers
 from roost.wire import messages as m
-from roost.wire.ads import AdData, ad_data, ad_from
+from roost.wire.ads import ad_data, ad_from
 from roost.wire.errors import WireError
+from roost.wire.json_forms import AdData
 from roost.wire.messages import Message
 from roost.wire.parts import in_parts
 

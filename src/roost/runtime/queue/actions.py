@@ -24,7 +24,7 @@ from roost.schedd.commands import ABSENT
 from roost.schedd.identifiers import JobId
 from roost.schedd.jobs.ranges import Ranges
 from roost.wire.messages import Answer
-from roost.wire.requests.queue import ActedUpon
+from roost.wire.requests.queue import ActedUpon, ActionProgress
 
 if TYPE_CHECKING:
     from roost.runtime.bus.client import Bus
@@ -127,7 +127,7 @@ class QueueActions:
             size = min(JOBS_MAX, max(1, int(len(part) * min(4.0, STEP_S / max(took_s, 1e-6)))))
             if time.monotonic() - shown_at >= SIGN_OF_LIFE_S:
                 shown_at = time.monotonic()
-                await self._daemon.bus.answer(reply, Answer(more=True, data={"done": done, "of": total}))
+                await self._daemon.bus.answer(reply, Answer(more=True, data=ActionProgress(done=done, of=total)))
             await self._logs_written(part)
         if factories.factories and event.action is ev.Action.EDIT:
             await self._step(factories, tally)

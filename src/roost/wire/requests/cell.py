@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Annotated, Final, Literal, TypeAlias, TypeVar
 
 from roost.model.cell_reservations import AdvanceReservation
-from roost.wire.requests.verb import AdData, Asker, Daemon, Request, Verb, question, table
+from roost.wire.json_forms import TaskData
+from roost.wire.requests.verb import Asker, Daemon, Request, Verb, question, table
 from roost.wire.structs import Between, Count, Struct
 
 _R_co = TypeVar("_R_co", covariant=True)
@@ -129,7 +130,7 @@ class HeldTask(Struct):
     claim_id: str
     #: The slot was requested from its machine, which has not answered.
     asked: bool
-    task: AdData
+    task: TaskData
 
 
 class CellTasks(Request[list[HeldTask]]):

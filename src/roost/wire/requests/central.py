@@ -7,9 +7,9 @@ from typing import Annotated, Final, Literal, TypeAlias
 from roost.model.audit import AuditRecord
 from roost.model.cell_reservations import AdvanceReservation
 from roost.model.cycle_answers import CycleFigures, JobInCell, JobInCycle, SlotInCycle
+from roost.wire.json_forms import AdData
 from roost.wire.requests.verb import (
     JOBS_PATTERN,
-    AdData,
     Asker,
     Daemon,
     Request,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Annotated, Final, TypeAlias
 
 from roost.model.slot_transition import SlotTransition
+from roost.wire.json_forms import AdData
 from roost.wire.requests.verb import (
     PIECE_BYTES_MAX,
-    AdData,
     Asker,
     Bytes64,
     Daemon,

@@ -6,16 +6,15 @@ from typing import Annotated, Final, Literal, TypeAlias, TypedDict, TypeVar
 
 from roost.model.cell_requests import HELD, HOLDS
 from roost.model.job_standing import JobStanding
+from roost.wire.json_forms import AdData, PlanData
 from roost.wire.requests.cell import CELL
 from roost.wire.requests.verb import (
     JOBS_PATTERN,
     PIECE_BYTES_MAX,
-    AdData,
     Asker,
     Bytes64,
     Daemon,
     FilePiece,
-    PlanData,
     Request,
     StillToAnswer,
     Stream,
@@ -131,10 +130,40 @@ class Query(_Chosen[list[AdData]]):
     factories: bool = False
 
 
-class Clusters(Struct):
-    """A row for each cluster: attributes of its ad, and the number of its jobs in each state."""
+class ClusterRow(Struct):
+    """A cluster, and the number of its selected jobs in each state."""
 
-    clusters: list[AdData]
+    cluster: int
+    owner: str
+    #: Epoch s.
+    submitted_at: int
+    #: Number of jobs that it has had.
+    total: int
+    #: Number of selected jobs that are in the queue.
+    left: int
+    #: The first and the last ProcId in the queue.
+    first: int
+    last: int
+    #: State (Idle, Running, TransferringOutput) to number of selected jobs.
+    counts: dict[str, int]
+    #: Number of jobs that have not entered the queue yet.
+    unmaterialized: int = 0
+    #: Attributes of its ad: what it runs, its batch, and its place in a workflow; for a workflow, also its progress.
+    attributes: AdData
+
+
+class Clusters(Struct):
+    """A row for each cluster."""
+
+    clusters: list[ClusterRow]
+
+
+class ActionProgress(Struct):
+    """How far an action on many jobs has come: sent while it goes on, before the reply."""
+
+    #: Number of jobs.
+    done: int
+    of: int
 
 
 class Overview(_Chosen[list[AdData] | Clusters]):

@@ -9,12 +9,6 @@ from roost.wire.structs import Matching, Struct
 
 R_co = TypeVar("R_co", covariant=True)
 
-#: An ad as JSON (`ads.AdData`).
-AdData: TypeAlias = dict[str, Any]
-#: A plan of a cluster as JSON, in the form of `schedd.submit.ClusterPlan.to_data`. It has its own version, since the
-#: queue stores it on disk in this form, and `ClusterPlan.from_data` validates all of it.
-PlanData: TypeAlias = dict[str, Any]
-
 
 class Daemon(StrEnum):
     """A daemon that answers requests; the value is its role."""
