@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from roost.cli import colour, wait
 from roost.cli.__main__ import COMMANDS, main
 from roost.cli.happenings import lines
-from roost.cli.pool import arguments, duration, table
+from roost.cli.listing import arguments, duration, table
 from roost.config import LoadOptions, load
 from roost.explain.happenings import of_record, of_records
 from roost.model.slot_transition import SlotTransition

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, cast
 
 import pytest
 
-from roost.cli.pool import Pool, Refused
+from roost.cli.pool_connection import Pool, Refused
 from roost.cli.terminal import CommandError
 from roost.runtime.asking.story import job_happenings, slot_happenings
 from roost.wire.requests import central, queue

@@ -111,7 +111,7 @@ def test_a_cell_is_taken_over_changed_and_written_out(start: Callable[..., Pool]
 
 
 def test_a_change_that_was_planned_on_another_revision_does_not_happen(start: Callable[..., Pool]) -> None:
-    from roost.cli.pool import Refused, connected
+    from roost.cli.pool_connection import Refused, connected
     from roost.runtime.home import Home
     from roost.wire.requests.cell import ChangeCell, ReadCell
 

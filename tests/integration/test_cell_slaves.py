@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from roost.cli.pool import connected
+from roost.cli.pool_connection import connected
 from roost.model.cell_accounting import AccountingRecord
 from roost.runtime.home import Home
 from roost.wire.requests.machine import Vacate

@@ -6,7 +6,8 @@ import argparse
 from typing import Any, Final
 
 from roost.base.records import dataclass
-from roost.cli.pool import add_pool_options, counted, print_json, with_pool
+from roost.cli.listing import counted, print_json
+from roost.cli.pool_connection import add_pool_options, with_pool
 from roost.cli.terminal import CommandError, Exit, complain, say
 from roost.wire.requests import queue
 from roost.wire.structs import data_of

@@ -6,8 +6,9 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from roost.cli.listing import counted, print_json
 from roost.cli.parsing import also
-from roost.cli.pool import add_pool_options, counted, print_json, with_pool
+from roost.cli.pool_connection import add_pool_options, with_pool
 from roost.cli.terminal import CommandError, Exit, complain, say
 from roost.wire.requests import central
 from roost.wire.structs import data_of

@@ -18,7 +18,8 @@ from typing import Final
 from roost.cli.audit_diff import show_diff
 from roost.cli.colour import painted
 from roost.cli.happenings import clock
-from roost.cli.pool import Pool, add_pool_options, print_json, with_pool
+from roost.cli.listing import print_json
+from roost.cli.pool_connection import Pool, add_pool_options, with_pool
 from roost.cli.terminal import CommandError, Exit, complain, say, width
 from roost.explain.happenings import counted_reason
 from roost.model.audit import AuditKind, AuditRecord

@@ -6,7 +6,7 @@ import textwrap
 from typing import Final
 
 from roost.cli.happenings import clock
-from roost.cli.pool import print_json
+from roost.cli.listing import print_json
 from roost.cli.terminal import Exit, complain, say, width
 from roost.explain.happenings import counted_reason
 from roost.model.audit import AuditRecord

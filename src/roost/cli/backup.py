@@ -7,7 +7,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from roost.cli.pool import add_pool_options, counted, print_json
+from roost.cli.listing import counted, print_json
+from roost.cli.pool_connection import add_pool_options
 from roost.cli.terminal import CommandError, Exit, complain, say
 from roost.runtime.home import Home, HomeError
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from roost.base.records import dataclass, field
 from roost.cli.colour import painted, wanted
-from roost.cli.pool import arguments
+from roost.cli.listing import arguments
 from roost.cli.terminal import width
 from roost.wire.requests.queue import ClusterRow
 

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from roost.cli.dag_files import contact_of, plan
-from roost.cli.pool import add_pool_options, counted, duration, print_json, with_pool
+from roost.cli.listing import counted, duration, print_json
+from roost.cli.pool_connection import add_pool_options, connected, with_pool
 from roost.cli.terminal import CommandError, Exit, complain, say
 from roost.runtime.home import Home
 from roost.wire.requests import queue
@@ -119,9 +120,9 @@ def _submit(args: argparse.Namespace) -> int:
         return Exit.OK
     home = Home.find(args.home)
     os.environ["ROOST_HOME"] = str(home.path)
-    from roost.cli.dagman import QueueOfPool
-
-    cluster, _ = QueueOfPool(home).submit(_submission(description, home))
+    plans = tuple(each.to_data() for each in _submission(description, home).clusters)
+    with connected(home) as pool:
+        cluster = pool.ask(queue.Submit(clusters=plans))[0].cluster
     if args.json:
         print_json({"cluster": cluster})
     else:

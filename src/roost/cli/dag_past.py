@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from roost.base.records import dataclass
 from roost.cli.dag_files import plan
-from roost.cli.pool import Pool, connected, counted
+from roost.cli.listing import counted
+from roost.cli.pool_connection import Pool, connected
 from roost.cli.terminal import CommandError
 from roost.runtime.home import Home
 from roost.wire.requests import queue

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Final
 
-from roost.cli.pool import print_json
+from roost.cli.listing import print_json
 from roost.cli.terminal import CommandError, Exit, complain, say
 from roost.cli.up import SIGNALS, master_runs, signal_master, wait_gone
 from roost.runtime.home import Home, HomeError

@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Final
 
-from roost.cli.pool import Pool, add_pool_options, print_json, with_pool
+from roost.cli.listing import print_json
+from roost.cli.pool_connection import Pool, add_pool_options, with_pool
 from roost.cli.terminal import Exit, say
 from roost.wire.requests.machine import CancelDrain, Drain, Draining
 from roost.wire.structs import data_of

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any, Final
 
 from roost.base.records import dataclass, field
-from roost.cli.pool import Pool, Refused, counted, job_name
+from roost.cli.listing import counted, job_name
+from roost.cli.pool_connection import Pool, Refused
 from roost.model.cell_requests import LIMIT_EXCEEDED
 from roost.runtime.asking.output import OutputReader
 from roost.schedd.status import JobStatus

@@ -6,7 +6,8 @@ import argparse
 import time
 from typing import Any, Final
 
-from roost.cli.pool import add_pool_options, arguments, duration, print_json, table, with_pool
+from roost.cli.listing import arguments, duration, print_json, table
+from roost.cli.pool_connection import add_pool_options, with_pool
 from roost.cli.queue import print_ads
 from roost.cli.terminal import Exit
 from roost.model.cell_requests import LIMIT_EXCEEDED

@@ -15,8 +15,8 @@ from typing import Final
 
 from roost.classad import ClassAd, ParseError
 from roost.classad.forms import Form, parse_ad
+from roost.cli.listing import print_json
 from roost.cli.parsing import also
-from roost.cli.pool import print_json
 from roost.cli.terminal import CommandError, Exit, say
 from roost.config import Config, ConfigError
 from roost.model.command_line import CommandLineError, split_raw

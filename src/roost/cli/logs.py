@@ -9,7 +9,8 @@ import time
 from typing import Any, Final
 
 from roost.cli.colour import painted, wanted
-from roost.cli.pool import Pool, add_pool_options, job_name, no_such_job, print_json, with_pool
+from roost.cli.listing import job_name, no_such_job, print_json
+from roost.cli.pool_connection import Pool, add_pool_options, with_pool
 from roost.cli.terminal import CommandError, Exit, complain
 from roost.runtime.asking.output import STANDING, OutputReader
 from roost.schedd.status import JobStatus

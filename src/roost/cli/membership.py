@@ -12,7 +12,8 @@ import time
 from collections.abc import Iterable
 from typing import Any, Final
 
-from roost.cli.pool import add_pool_options, connected, print_json, table
+from roost.cli.listing import print_json, table
+from roost.cli.pool_connection import add_pool_options, connected
 from roost.cli.terminal import CommandError, Exit, complain, say
 from roost.cli.up import master_runs
 from roost.cli.web import lifetime_s

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from roost import __version__
-from roost.cli.pool import connected, print_json
+from roost.cli.listing import print_json
+from roost.cli.pool_connection import connected
 from roost.cli.terminal import CommandError, Exit, say
 from roost.cli.up import daemon_of, master_runs
 from roost.runtime.bus.certificates import RENEW_DAYS, ends_at

@@ -7,7 +7,8 @@ import time
 from typing import Any, Final
 
 from roost.cli.batches import batches_of, formatted, lines_of
-from roost.cli.pool import add_pool_options, arguments, duration, print_json, table, with_pool
+from roost.cli.listing import arguments, duration, print_json, table
+from roost.cli.pool_connection import add_pool_options, with_pool
 from roost.cli.terminal import CommandError, Exit, say, width
 from roost.schedd.status import JobStatus
 from roost.wire.requests import queue

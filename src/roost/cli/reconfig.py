@@ -8,7 +8,7 @@ import signal
 import time
 from typing import Any, Final
 
-from roost.cli.pool import print_json
+from roost.cli.listing import print_json
 from roost.cli.terminal import CommandError, Exit, complain, say
 from roost.cli.up import master_runs, signal_master
 from roost.runtime.home import Home, HomeError

@@ -6,7 +6,8 @@ import argparse
 from typing import Any, Final
 
 from roost.cli.ended import ENDED_BADLY
-from roost.cli.pool import Pool, add_pool_options, counted, job_name, print_json, with_pool
+from roost.cli.listing import counted, job_name, print_json
+from roost.cli.pool_connection import Pool, add_pool_options, with_pool
 from roost.cli.terminal import CommandError, Exit, complain, say
 from roost.model.cell_requests import NAME
 from roost.schedd.status import JobStatus

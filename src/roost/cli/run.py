@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from roost.cli.live.keeper import Ended, Keeper, signals_end
-from roost.cli.pool import Pool, add_pool_options, with_pool
+from roost.cli.pool_connection import Pool, add_pool_options, with_pool
 from roost.cli.submit import pool_config
 from roost.cli.terminal import CommandError, Exit, complain
 from roost.runtime.asking.output import OutputReader

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 
-from roost.cli.pool import add_pool_options, with_pool
+from roost.cli.pool_connection import add_pool_options, with_pool
 from roost.cli.terminal import CommandError
 from roost.runtime.asking.story import job_ad
 from roost.runtime.home import Home

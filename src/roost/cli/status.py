@@ -7,7 +7,8 @@ import time
 from collections import Counter
 from typing import Any, Final
 
-from roost.cli.pool import Pool, add_pool_options, counted, duration, print_json, table, with_pool
+from roost.cli.listing import counted, duration, print_json, table
+from roost.cli.pool_connection import Pool, add_pool_options, with_pool
 from roost.cli.queue import print_ads
 from roost.cli.terminal import CommandError, Exit, complain, say
 from roost.cli.up import daemon_of

@@ -9,7 +9,8 @@ import argparse
 
 from roost.cli.colour import painted
 from roost.cli.happenings import lines
-from roost.cli.pool import add_pool_options, print_json, with_pool
+from roost.cli.listing import print_json
+from roost.cli.pool_connection import add_pool_options, with_pool
 from roost.cli.terminal import Exit, complain, say
 from roost.runtime.asking.story import job_happenings, slot_happenings
 

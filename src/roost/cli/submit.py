@@ -7,7 +7,8 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from roost.cli.pool import add_pool_options, arguments, counted, print_json, table, with_pool
+from roost.cli.listing import arguments, counted, print_json, table
+from roost.cli.pool_connection import add_pool_options, with_pool
 from roost.cli.terminal import CommandError, Exit, complain, say, width
 from roost.runtime.home import Home, HomeError
 from roost.runtime.queue import descriptions

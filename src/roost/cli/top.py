@@ -9,7 +9,8 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from roost.cli.colour import painted, wanted
-from roost.cli.pool import add_pool_options, arguments, counted, duration, job_name, print_json, with_pool
+from roost.cli.listing import arguments, counted, duration, job_name, print_json
+from roost.cli.pool_connection import add_pool_options, with_pool
 from roost.cli.queue import chosen
 from roost.cli.redrawing import Redrawing
 from roost.cli.terminal import CommandError, Exit, say, width

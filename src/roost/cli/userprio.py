@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Any, Final
 
-from roost.cli.pool import Pool, Refused, add_pool_options, print_json, table, with_pool
+from roost.cli.listing import print_json, table
+from roost.cli.pool_connection import Pool, Refused, add_pool_options, with_pool
 from roost.cli.terminal import CommandError, Exit, complain, say
 from roost.wire.requests import central
 from roost.wire.structs import data_of

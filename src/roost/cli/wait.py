@@ -8,7 +8,8 @@ import time
 from typing import Any, Final
 
 from roost.cli.ended import Summary, summary_of, told
-from roost.cli.pool import Pool, add_pool_options, counted, job_name, no_such_job, print_json, with_pool
+from roost.cli.listing import counted, job_name, no_such_job, print_json
+from roost.cli.pool_connection import Pool, add_pool_options, with_pool
 from roost.cli.terminal import CommandError, Exit, say
 from roost.schedd.status import JobStatus
 from roost.wire.requests import queue

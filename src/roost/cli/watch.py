@@ -10,7 +10,8 @@ from collections import deque
 from typing import Any, Final
 
 from roost.cli.batches import Batch, batches_of, formatted, lines_of
-from roost.cli.pool import Pool, add_pool_options, counted, duration, with_pool
+from roost.cli.listing import counted, duration
+from roost.cli.pool_connection import Pool, add_pool_options, with_pool
 from roost.cli.queue import chosen
 from roost.cli.redrawing import Redrawing
 from roost.cli.terminal import CommandError, Exit, say, width

@@ -14,7 +14,8 @@ import webbrowser
 from typing import Any, Final
 
 from roost.cli.colour import painted
-from roost.cli.pool import add_pool_options, print_json, table
+from roost.cli.listing import print_json, table
+from roost.cli.pool_connection import add_pool_options
 from roost.cli.terminal import CommandError, Exit, say
 from roost.runtime.home import Home, HomeError
 

@@ -12,7 +12,7 @@ from tests.cli.gridengine.qconf_steps import Step
 
 from roost.cli.gridengine import qconf, qconf_editing
 from roost.cli.gridengine.entry import main
-from roost.cli.pool import Refused
+from roost.cli.pool_connection import Refused
 from roost.gridengine.cell import Cell, write_cell
 from roost.runtime.queue.cell import edits as cell_edits
 from roost.wire.messages import Answer

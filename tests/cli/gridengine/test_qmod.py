@@ -14,7 +14,7 @@ from tests.integration.kit import eventually
 
 from roost.cli.gridengine import qmod
 from roost.cli.gridengine.choosing import Named, tasks_named
-from roost.cli.pool import Pool
+from roost.cli.pool_connection import Pool
 from roost.explain.cell_tasks import Task
 
 WHO = f"{ME}@{socket.gethostname()}"

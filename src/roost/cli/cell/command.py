@@ -16,7 +16,7 @@ from roost.base.diagnostics import Severity
 from roost.cli.cell import in_pool as cell_pool
 from roost.cli.cell.changes import change_document, change_lines, counted
 from roost.cli.cell.files import Unreadable, program
-from roost.cli.pool import add_pool_options
+from roost.cli.pool_connection import add_pool_options
 from roost.gridengine.cell import Cell, read_cell
 from roost.gridengine.difference import difference
 from roost.gridengine.lint import Report, all_rules, alone, check

@@ -18,7 +18,8 @@ from typing import Final
 from roost.base import records
 from roost.cli.cell.changes import change_document, change_lines, counted
 from roost.cli.cell.files import CellFiles, Unreadable, read_files, read_standard_input
-from roost.cli.pool import Pool, print_json, with_pool
+from roost.cli.listing import print_json
+from roost.cli.pool_connection import Pool, with_pool
 from roost.gridengine.cell import NOT_OBJECTS, Cell, file_of, new_cell, read_cell, write_cell
 from roost.gridengine.changes import replace
 from roost.gridengine.difference import Change, Verb

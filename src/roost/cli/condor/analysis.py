@@ -9,7 +9,7 @@ from typing import Final
 
 from roost.cli.condor.choosing import JobSelection
 from roost.cli.condor.printing.rows import AdRow
-from roost.cli.pool import Pool
+from roost.cli.pool_connection import Pool
 from roost.wire.requests import queue
 
 #: Maximum number of jobs analysed in one call.

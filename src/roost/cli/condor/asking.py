@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from roost.cli.condor.errors import ToolError
 from roost.cli.condor.options import Given, Option
-from roost.cli.pool import Pool, Refused, connected
+from roost.cli.pool_connection import Pool, Refused, connected
 from roost.cli.terminal import CommandError
 from roost.runtime.bus.pool_client import is_called, is_pool
 from roost.runtime.home import Home, HomeError

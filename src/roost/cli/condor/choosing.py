@@ -10,7 +10,7 @@ from roost.wire.requests import queue
 
 if TYPE_CHECKING:
     from roost.cli.condor.printing.rows import AdRow
-    from roost.cli.pool import Pool
+    from roost.cli.pool_connection import Pool
 
 _ID: Final = re.compile(r"(\d+)(?:\.(\d*))?\Z")
 

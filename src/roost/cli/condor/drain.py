@@ -8,7 +8,7 @@ from typing import Final
 from roost.cli.condor.asking import DaemonLocation
 from roost.cli.condor.errors import ToolError, UsageError
 from roost.cli.condor.options import Option, given
-from roost.cli.pool import Pool
+from roost.cli.pool_connection import Pool
 from roost.cli.terminal import CommandError
 from roost.wire.requests import machine as requests
 

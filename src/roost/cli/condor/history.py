@@ -16,7 +16,7 @@ from roost.cli.condor.printing.chosen import OUTPUT_OPTIONS, Output, Projection
 from roost.cli.condor.printing.columns import Column, Mask, lines
 from roost.cli.condor.printing.renderers import rendered
 from roost.cli.condor.printing.rows import AdRow, needed
-from roost.cli.pool import Pool, Refused
+from roost.cli.pool_connection import Pool, Refused
 from roost.cli.terminal import complain
 from roost.wire.requests import queue
 

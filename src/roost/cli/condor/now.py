@@ -16,7 +16,7 @@ from roost.cli.condor.choosing import JobSelection, job_id
 from roost.cli.condor.editing import edit
 from roost.cli.condor.errors import ToolError, UsageError
 from roost.cli.condor.options import Option, given, number
-from roost.cli.pool import Pool
+from roost.cli.pool_connection import Pool
 from roost.wire.requests import queue
 
 OPTIONS: Final = (

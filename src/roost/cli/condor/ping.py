@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 from roost.cli.condor.asking import PLACE_OPTIONS, DaemonLocation
 from roost.cli.condor.errors import UsageError
 from roost.cli.condor.options import Option, given
-from roost.cli.pool import Pool, Refused
+from roost.cli.pool_connection import Pool, Refused
 from roost.wire.requests import queue
 from roost.wire.requests.machine import Poll
 

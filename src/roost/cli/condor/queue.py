@@ -13,7 +13,7 @@ from roost.cli.condor.options import Given, Option, given, number
 from roost.cli.condor.printing.chosen import OUTPUT_OPTIONS, Output, Projection, rows_of_file
 from roost.cli.condor.printing.columns import lines
 from roost.cli.condor.printing.rows import AdRow, needed
-from roost.cli.pool import Pool, Refused
+from roost.cli.pool_connection import Pool, Refused
 from roost.wire.requests import queue
 
 OPTIONS: Final = (

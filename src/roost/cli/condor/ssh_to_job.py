@@ -25,12 +25,12 @@ from roost.cli.condor.options import Option, before_positional, given
 from roost.cli.live import keyboard
 from roost.cli.live.connection import Lost, RunningProgram, connect
 from roost.cli.live.keeper import Ended, Keeper, signals_end
-from roost.cli.pool import Refused
+from roost.cli.pool_connection import Refused
 from roost.schedd.status import JobStatus
 from roost.wire.requests import machine, queue
 
 if TYPE_CHECKING:
-    from roost.cli.pool import Pool
+    from roost.cli.pool_connection import Pool
 
 OPTIONS: Final = (
     *PLACE_OPTIONS,

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, TextIO
 from roost.cli.condor.asking import DaemonLocation
 from roost.cli.condor.errors import ToolError
 from roost.cli.condor.options import Given, Option, given, number
-from roost.cli.pool import Refused
+from roost.cli.pool_connection import Refused
 from roost.cli.terminal import CommandError
 from roost.runtime.home import Home, HomeError
 from roost.wire.requests import queue

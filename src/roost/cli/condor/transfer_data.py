@@ -13,7 +13,7 @@ from roost.cli.condor.asking import PLACE_OPTIONS, DaemonLocation
 from roost.cli.condor.choosing import JobSelection, job_id, owner
 from roost.cli.condor.errors import ToolError, UsageError
 from roost.cli.condor.options import Option, given
-from roost.cli.pool import Pool, Refused
+from roost.cli.pool_connection import Pool, Refused
 
 OPTIONS: Final = (
     Option("all", "all jobs", least=1),

@@ -13,7 +13,7 @@ from roost.cli.condor.options import Option, given
 from roost.cli.condor.printing.chosen import OUTPUT_OPTIONS, Output
 from roost.cli.condor.printing.renderers import date
 from roost.cli.condor.printing.rows import AdRow
-from roost.cli.pool import Pool, Refused
+from roost.cli.pool_connection import Pool, Refused
 from roost.wire.requests import central
 
 OPTIONS: Final = (

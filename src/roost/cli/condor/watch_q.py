@@ -16,7 +16,7 @@ from roost.cli.condor.errors import ToolError, UsageError
 from roost.cli.condor.options import Given, Option, given
 from roost.cli.condor.printing.columns import lines
 from roost.cli.condor.queue_batches import BatchRow, batches, table
-from roost.cli.pool import Pool
+from roost.cli.pool_connection import Pool
 from roost.wire.requests.queue import ClusterRow
 from roost.wire.structs import replaced
 

@@ -12,7 +12,7 @@ from roost.cli.condor.options import Option, given
 from roost.cli.condor.printing.chosen import OUTPUT_OPTIONS, Output
 from roost.cli.condor.printing.renderers import duration
 from roost.cli.condor.printing.rows import AdRow
-from roost.cli.pool import Pool
+from roost.cli.pool_connection import Pool
 from roost.model.addresses import daemon_address
 from roost.runtime.daemon_ads import place_of
 from roost.runtime.home import Home, HomeError

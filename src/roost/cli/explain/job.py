@@ -12,7 +12,8 @@ import time
 from typing import Final
 
 from roost.cli.happenings import clock
-from roost.cli.pool import Pool, counted, duration, print_json
+from roost.cli.listing import counted, duration, print_json
+from roost.cli.pool_connection import Pool
 from roost.cli.terminal import Exit, say, width
 from roost.explain import limits
 from roost.explain.job import JobAnswer, explain_job

@@ -6,7 +6,7 @@ import argparse
 
 from roost.cli.explain import job as explain_job
 from roost.cli.explain import slot as explain_slot
-from roost.cli.pool import Pool, add_pool_options, with_pool
+from roost.cli.pool_connection import Pool, add_pool_options, with_pool
 
 
 def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

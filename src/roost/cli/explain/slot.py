@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from roost.cli.happenings import clock, lines
-from roost.cli.pool import Pool, duration, print_json
+from roost.cli.listing import duration, print_json
+from roost.cli.pool_connection import Pool
 from roost.cli.terminal import Exit, say, width
 from roost.explain.slot import Fetching, SlotAnswer, explain_slot
 from roost.model.cycle_answers import SlotInCycle

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from roost.cli.gridengine.asking import ask, may_change
 from roost.cli.gridengine.choosing import Named, named, tasks_named
-from roost.cli.pool import Refused
+from roost.cli.pool_connection import Refused
 from roost.explain.cell_tasks import Task, numbers
 from roost.gridengine.commands.errors import BAD_VALUE, FAILED, USAGE, Failure
 from roost.gridengine.commands.options import Given, Option, usage
@@ -17,7 +17,7 @@ from roost.schedd.status import JobStatus
 from roost.wire.requests import queue
 
 if TYPE_CHECKING:
-    from roost.cli.pool import Pool
+    from roost.cli.pool_connection import Pool
 
 _USERS: Final = Option("u", "all jobs of these users", "user_list")
 _LETTERS: Final = Option("h", "which holds: u of the user (default), o of an operator, s of the system", "hold_list")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
-from roost.cli.pool import Pool, Refused, connected
+from roost.cli.pool_connection import Pool, Refused, connected
 from roost.cli.terminal import CommandError
 from roost.gridengine.commands.errors import Failure
 from roost.runtime.home import Home

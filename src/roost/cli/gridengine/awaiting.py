@@ -11,7 +11,7 @@ from roost.schedd.status import JobStatus
 from roost.wire.requests import queue
 
 if TYPE_CHECKING:
-    from roost.cli.pool import Pool
+    from roost.cli.pool_connection import Pool
 
 #: Minimum and maximum pause between requests, s.
 _FIRST_S: Final = 0.03

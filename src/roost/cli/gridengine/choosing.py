@@ -12,7 +12,7 @@ from roost.gridengine.commands.errors import BAD_VALUE, Failure
 from roost.wire.requests import queue
 
 if TYPE_CHECKING:
-    from roost.cli.pool import Pool
+    from roost.cli.pool_connection import Pool
 
 _NUMBER: Final = re.compile(r"(\d{1,9})(?:\.(\d+)(?:-(\d+)(?::(\d+))?)?)?\Z")
 _RANGE: Final = re.compile(r"(\d+)(?:-(\d+)(?::(\d+))?)?\Z")

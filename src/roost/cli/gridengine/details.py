@@ -14,7 +14,7 @@ from roost.cli.gridengine import xml
 from roost.cli.gridengine.asking import cell_files
 from roost.cli.gridengine.choosing import named, tasks_named
 from roost.cli.gridengine.tables import date
-from roost.cli.pool import Refused
+from roost.cli.pool_connection import Refused
 from roost.explain.cell_tasks import Task, limited, slots_asked
 from roost.gridengine.commands import context
 from roost.gridengine.commands.errors import FAILED, Failure
@@ -30,7 +30,7 @@ from roost.wire.requests import central, queue
 
 if TYPE_CHECKING:
     from roost.classad import ClassAd
-    from roost.cli.pool import Pool
+    from roost.cli.pool_connection import Pool
 
 _LINE: Final = "=" * 62
 _INFO: Final = "scheduling info:"

@@ -9,7 +9,7 @@ from roost.gridengine.commands.errors import BAD_VALUE, Failure, rejected
 from roost.model import cell_requests as cell
 
 if TYPE_CHECKING:
-    from roost.cli.pool import Pool
+    from roost.cli.pool_connection import Pool
     from roost.explain.cell_tasks import Task
 
 #: Option to the attributes with the numbers of the jobs, and with the words that named them.

@@ -16,7 +16,7 @@ from roost.cli.gridengine.description import plan_of
 from roost.cli.gridengine.qsub import follow, show_plan
 from roost.cli.live import keyboard
 from roost.cli.live.keeper import Ended, Keeper, signals_end
-from roost.cli.pool import Refused
+from roost.cli.pool_connection import Refused
 from roost.gridengine.commands.errors import Failure
 from roost.model import cell_requests as cell
 from roost.model.cell_requests import Interaction
@@ -24,7 +24,7 @@ from roost.wire.requests import queue
 
 if TYPE_CHECKING:
     from roost.cli.gridengine.description import Work
-    from roost.cli.pool import Pool
+    from roost.cli.pool_connection import Pool
     from roost.gridengine.commands.qsub import Asked
 
 

@@ -17,7 +17,7 @@ from roost.model.cell_accounting import NONE, AccountingRecord
 from roost.wire.requests import cell, central
 
 if TYPE_CHECKING:
-    from roost.cli.pool import Pool
+    from roost.cli.pool_connection import Pool
 
 __all__ = ["OPTIONS", "run"]
 

@@ -15,7 +15,7 @@ from roost.cli.gridengine.asking import ask, may_change
 from roost.cli.gridengine.choosing import Named, named, tasks_named
 from roost.cli.gridengine.description import attributes_of, directory_of, environment_of
 from roost.cli.gridengine.following import FOLLOWED, ONLY_ARRAYS, check_list, jobs_named
-from roost.cli.pool import Refused
+from roost.cli.pool_connection import Refused
 from roost.explain.cell_tasks import Task
 from roost.gridengine.commands import context
 from roost.gridengine.commands.binding import UNBOUND
@@ -33,7 +33,7 @@ from roost.schedd.status import JobStatus
 from roost.wire.requests import queue
 
 if TYPE_CHECKING:
-    from roost.cli.pool import Pool
+    from roost.cli.pool_connection import Pool
 
 _TAKEN: Final = (
     "a", "A", "ar", "cwd", "dl", "e", "hard", "hold_jid", "hold_jid_ad", "i", "j", "js", "l", "M", "m", "masterq", "N",

@@ -16,7 +16,7 @@ from roost.gridengine.commands.errors import Failure
 from roost.gridengine.commands.options import Option, usage
 
 if TYPE_CHECKING:
-    from roost.cli.pool import Pool
+    from roost.cli.pool_connection import Pool
 
 __all__ = ["OPTIONS", "run"]
 _OPTIONS: Final = {option.name: option for option in OPTIONS}

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from roost.cli.gridengine.asking import cell_files
 from roost.cli.gridengine.qconf_options import OPTIONS
-from roost.cli.pool import Refused
+from roost.cli.pool_connection import Refused
 from roost.gridengine.commands.errors import FAILED, Failure
 from roost.gridengine.commands.options import usage
 from roost.runtime.identity import host_name
@@ -23,7 +23,7 @@ from roost.wire.requests import central
 from roost.wire.requests.cell import ClearUsage, EditCell, EditedCell
 
 if TYPE_CHECKING:
-    from roost.cli.pool import Pool
+    from roost.cli.pool_connection import Pool
 
 #: Letters after -a and -m to the directory of the objects.
 _DIRECTORIES: Final = {

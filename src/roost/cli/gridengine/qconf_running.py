@@ -16,7 +16,7 @@ from roost.gridengine.commands.errors import FAILED, Failure
 from roost.wire.requests import queue
 
 if TYPE_CHECKING:
-    from roost.cli.pool import Pool
+    from roost.cli.pool_connection import Pool
 
 
 def clean(pool: Pool, words: list[str]) -> int:

@@ -12,7 +12,7 @@ from roost.cli.gridengine.asking import cell_files
 from roost.gridengine.commands.errors import FAILED, Failure
 
 if TYPE_CHECKING:
-    from roost.cli.pool import Pool
+    from roost.cli.pool_connection import Pool
     from roost.gridengine.instances import QueueInstance
     from roost.gridengine.objects.host import HostGroup
     from roost.gridengine.objects.share_tree import ShareNode

@@ -18,7 +18,7 @@ from roost.model.cell_priority import NO_PRIORITY, Priority
 from roost.wire.requests import central, queue
 
 if TYPE_CHECKING:
-    from roost.cli.pool import Pool
+    from roost.cli.pool_connection import Pool
     from roost.wire.requests.central import CellHost, HostOffer, InstanceStatus
 
 OPTIONS: Final = (

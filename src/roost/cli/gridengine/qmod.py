@@ -20,7 +20,7 @@ from roost.wire.requests import queue
 from roost.wire.requests.cell import ChangeInstances, InstanceChange
 
 if TYPE_CHECKING:
-    from roost.cli.pool import Pool
+    from roost.cli.pool_connection import Pool
 
 _QUEUES: Final = "wc_queue_list"
 _JOBS: Final = "job_list"

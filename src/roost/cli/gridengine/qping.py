@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from roost.cli.gridengine.asking import ask
 from roost.cli.gridengine.tables import date
-from roost.cli.pool import Refused
+from roost.cli.pool_connection import Refused
 from roost.cli.terminal import CommandError
 from roost.gridengine.commands.errors import FAILED, Failure
 from roost.gridengine.commands.options import Option, taken, usage
 from roost.wire.requests import central, machine
 
 if TYPE_CHECKING:
-    from roost.cli.pool import Pool
+    from roost.cli.pool_connection import Pool
 
 _SERVERS: Final = "daemons of a pool talk through its message servers; configure their security there (NATS_SERVERS)"
 _TRAFFIC: Final = "`roost audit` and the logs of the daemons tell what was done"

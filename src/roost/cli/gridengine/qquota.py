@@ -18,7 +18,7 @@ from roost.model import cell_requests
 from roost.wire.requests import central, queue
 
 if TYPE_CHECKING:
-    from roost.cli.pool import Pool
+    from roost.cli.pool_connection import Pool
     from roost.gridengine.pool.quota_use import Use
     from roost.gridengine.scheduling import RunningTask
 

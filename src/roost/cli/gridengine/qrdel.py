@@ -12,7 +12,7 @@ from roost.gridengine.commands.options import Option, taken, usage
 from roost.wire.requests import cell
 
 if TYPE_CHECKING:
-    from roost.cli.pool import Pool
+    from roost.cli.pool_connection import Pool
 
 OPTIONS: Final = (
     Option("f", "they go at once, whatever their jobs do"),

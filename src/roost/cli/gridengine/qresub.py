@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from roost.cli.gridengine.asking import ask
 from roost.cli.gridengine.description import described
-from roost.cli.pool import Refused
+from roost.cli.pool_connection import Refused
 from roost.gridengine.commands.errors import BAD_VALUE, FAILED, USAGE, Failure
 from roost.gridengine.commands.options import Option, taken, usage
 from roost.gridengine.commands.qsub import Asked
@@ -18,7 +18,7 @@ from roost.model import cell_requests as cell
 from roost.wire.requests import queue
 
 if TYPE_CHECKING:
-    from roost.cli.pool import Pool
+    from roost.cli.pool_connection import Pool
     from roost.schedd.submit.plan import ClusterPlan
 
 OPTIONS: Final = (Option("h", "submit the copies on hold: some of the letters u, o and s; n: do not", "hold_list"),)

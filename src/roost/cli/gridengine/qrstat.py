@@ -17,7 +17,7 @@ from roost.model.cell_requests import ranges
 from roost.wire.requests import central
 
 if TYPE_CHECKING:
-    from roost.cli.pool import Pool
+    from roost.cli.pool_connection import Pool
     from roost.wire.requests.central import ReservationState
 
 OPTIONS: Final = (

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from roost.cli.gridengine.asking import ask
 from roost.cli.gridengine.request_files import words_of_file
-from roost.cli.pool import Refused
+from roost.cli.pool_connection import Refused
 from roost.gridengine.commands.errors import FAILED, Failure
 from roost.gridengine.commands.names import check_name
 from roost.gridengine.commands.options import Given, Option, is_yes, taken, usage
@@ -20,7 +20,7 @@ from roost.runtime.local_time import instant
 from roost.wire.requests import central
 
 if TYPE_CHECKING:
-    from roost.cli.pool import Pool
+    from roost.cli.pool_connection import Pool
 
 OPTIONS: Final = (
     Option("a", "when it begins, [[CC]YY]MMDDhhmm[.SS]; now if it is left out", "date_time"),

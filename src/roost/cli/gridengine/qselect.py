@@ -12,7 +12,7 @@ from roost.gridengine.commands.errors import FAILED, Failure
 from roost.gridengine.commands.options import taken, usage
 
 if TYPE_CHECKING:
-    from roost.cli.pool import Pool
+    from roost.cli.pool_connection import Pool
 
 OPTIONS: Final = options(
     """

@@ -24,7 +24,7 @@ from roost.schedd.status import JobStatus
 from roost.wire.requests import central, queue
 
 if TYPE_CHECKING:
-    from roost.cli.pool import Pool
+    from roost.cli.pool_connection import Pool
     from roost.gridengine.scheduling.patterns import QueuePatterns
     from roost.wire.requests.central import InstanceStatus
 

@@ -10,7 +10,7 @@ from roost.cli.gridengine.asking import ask
 from roost.cli.gridengine.description import Work, plan_of
 from roost.cli.gridengine.request_files import request_files, words_of_file
 from roost.cli.gridengine.script import PREFIX, read_script
-from roost.cli.pool import Refused
+from roost.cli.pool_connection import Refused
 from roost.gridengine.commands.binding import UNBOUND
 from roost.gridengine.commands.errors import FAILED, TOO_MANY_JOBS, USAGE, Failure, rejected
 from roost.gridengine.commands.options import Given, taken
@@ -20,7 +20,7 @@ from roost.wire.requests import queue
 from roost.wire.requests.cell import OVER_LIMIT
 
 if TYPE_CHECKING:
-    from roost.cli.pool import Pool
+    from roost.cli.pool_connection import Pool
     from roost.schedd.submit.plan import ClusterPlan
 
 __all__ = ["OPTIONS", "run"]

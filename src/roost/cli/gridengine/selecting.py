@@ -15,7 +15,7 @@ from roost.gridengine.letters import SELECTABLE
 from roost.wire.requests import central
 
 if TYPE_CHECKING:
-    from roost.cli.pool import Pool
+    from roost.cli.pool_connection import Pool
     from roost.gridengine.cell import Cell
     from roost.gridengine.instances import QueueInstance
     from roost.wire.requests.central import InstanceStatus

@@ -11,13 +11,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from roost.cli.gridengine import xml
-from roost.cli.pool import Refused
+from roost.cli.pool_connection import Refused
 from roost.explain.cell_tasks import SHOWN, Task, tasks_of
 from roost.model.cycle_answers import JobInCell
 from roost.wire.requests import central, queue
 
 if TYPE_CHECKING:
-    from roost.cli.pool import Pool
+    from roost.cli.pool_connection import Pool
 
 _INFO: Final = "scheduling info:"
 _HELD, _ERROR = "Jobs dropped because of hold state", "Jobs dropped because of error state"

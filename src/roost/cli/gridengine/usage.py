@@ -15,7 +15,7 @@ from roost.model.cell_usage import MEMORY
 from roost.wire.requests import central, queue
 
 if TYPE_CHECKING:
-    from roost.cli.pool import Pool
+    from roost.cli.pool_connection import Pool
 
 _USED: Final = ("ClusterId", "ProcId", "JobStatus", "RemoteUserCpu", "RemoteSysCpu", MEMORY, cell.OVERRIDE_TICKETS)
 _WAITS: Final = 1

@@ -19,7 +19,7 @@ from roost.wire.requests import central, queue
 
 if TYPE_CHECKING:
     from roost.classad import ClassAd
-    from roost.cli.pool import Pool
+    from roost.cli.pool_connection import Pool
     from roost.gridengine.instances import QueueInstance
     from roost.gridengine.pool.requests import Reader
     from roost.gridengine.scheduling import Booked, RunningTask

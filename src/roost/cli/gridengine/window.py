@@ -6,7 +6,7 @@ import os
 from typing import Final
 
 from roost.cli.gridengine.asking import ask, cell_files
-from roost.cli.pool import Pool
+from roost.cli.pool_connection import Pool
 
 #: The default of a cell.
 XTERM: Final = "/usr/bin/xterm"

@@ -17,13 +17,13 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 from roost.cli.live import keyboard
-from roost.cli.pool import Refused, connected
+from roost.cli.pool_connection import Refused, connected
 from roost.cli.terminal import CommandError
 from roost.runtime.home import Home
 from roost.wire.requests import machine
 
 if TYPE_CHECKING:
-    from roost.cli.pool import Pool
+    from roost.cli.pool_connection import Pool
     from roost.wire.requests.verb import Request
 
 R = TypeVar("R")

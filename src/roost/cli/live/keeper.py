@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from types import FrameType
 from typing import Final, NoReturn
 
-from roost.cli.pool import Pool, Refused, connected
+from roost.cli.pool_connection import Pool, Refused, connected
 from roost.cli.terminal import CommandError
 from roost.runtime.home import Home
 from roost.wire.requests import machine, queue

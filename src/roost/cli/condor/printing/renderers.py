@@ -115,7 +115,7 @@ def _description(row: AdRow, value: Value) -> str | None:
         return f"({told})"
     if value.__class__ is not str:
         return None
-    from roost.cli.pool import arguments
+    from roost.cli.listing import arguments
 
     known = {name: row.text(name) for name in ("Arguments", "Args") if row.text(name)}
     return f"{os.path.basename(str(value))} {arguments(known)}".rstrip()  # noqa: PTH119

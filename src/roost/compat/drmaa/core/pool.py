@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from roost.cli.pool import Pool, Refused
+from roost.cli.pool_connection import Pool, Refused
 from roost.cli.terminal import CommandError
 from roost.compat.drmaa.core.codes import Code, DrmaaError
 from roost.gridengine.commands.errors import Failure

@@ -1,73 +1,20 @@
-"""The common part of all commands that talk to a pool: finding it, making requests, and printing its answers.
-
-A request is one message and its answer, over a plain connection made for it. Commands therefore start at once, and need
-only the contact file in the state directory.
-"""
+"""How commands print what they list: tables, JSON, and the words for jobs and times."""
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Mapping
+from typing import Any
 
 from roost.cli.colour import by_meaning, wanted
-from roost.cli.terminal import CommandError, complain
-from roost.runtime.bus.pool_client import PoolClient, refusal_text
-from roost.runtime.home import Home
-from roost.wire.plain import PlainAnswer
-
-if TYPE_CHECKING:
-    import argparse
-
-T = TypeVar("T")
-
-
-class Refused(CommandError):
-    """The pool answered with a refusal; the text is the pool's."""
-
-    def __init__(self, answer: PlainAnswer) -> None:
-        super().__init__(refusal_text(answer))
-        self.answer = answer
-
-
-def add_pool_options(parser: argparse.ArgumentParser, *, as_json: bool = True) -> None:
-    """The options of every command of a pool."""
-    parser.add_argument("--home", metavar="DIR", help="state directory of the pool (default: ROOST_HOME)")
-    if as_json:
-        parser.add_argument("--json", action="store_true", help="print JSON")
-
-
-class Pool(PoolClient):
-    """A running pool, for a command. Raises Refused and CommandError."""
-
-    error_class = CommandError
-    refused_class = Refused
-
-    def warn(self, text: str) -> None:
-        """Print a warning to standard error."""
-        complain(f"warning: {text}")
-
-
-def connected(home: Home) -> AbstractContextManager[Pool]:
-    """A connection to the pool of a state directory. Raises CommandError."""
-    return Pool.connected(home)
-
-
-def with_pool(args: argparse.Namespace, work: Callable[[Pool], T]) -> T:
-    """Run a function with the pool that the arguments name."""
-    with connected(Home.find(args.home)) as pool:
-        return work(pool)
+from roost.cli.terminal import CommandError
 
 
 def print_json(data: Any) -> None:
     """Print a value as JSON."""
     json.dump(data, sys.stdout, indent=2, sort_keys=False)
     sys.stdout.write("\n")
-
-
-# -- looks -----------------------------------------------------------------------------------------------------
 
 
 def table(
