@@ -26,7 +26,7 @@ from bench.measure import Row
 from bench.pool import SLOTS, Pool, started
 from bench.spawn_rate import raw_rate
 from roost.base.records import replace
-from roost.gridengine.accounting import read_line
+from roost.gridengine.accounting_lines import read_line
 from roost.gridengine.cell import new_cell, write_cell
 from roost.gridengine.objects.host import ExecutionHost, HostGroup
 from roost.gridengine.objects.queue import ClusterQueue, QueueSettings

@@ -14,7 +14,7 @@ from bench.classad_vector import make_jobs, make_slots
 from bench.measure import Row
 from roost.classad import ClassAd, parse_expression
 from roost.classad.vector import Table
-from roost.negotiator.accounts import Accounts
+from roost.negotiator.accountant import Accountant
 from roost.negotiator.cycle import negotiate, negotiation
 from roost.negotiator.memory import Memory
 from roost.negotiator.settings import NegotiatorSettings, PolicySettings
@@ -95,7 +95,7 @@ def _timed(run: Callable[[], Plan]) -> tuple[Plan, float, float]:
 def run(*, quick: bool) -> list[Row]:
     """Rows: cold, 1 % changed, the share of a policy."""
     slots, requests = (5_000, 100) if quick else (50_000, 1_000)
-    pool, memory, accounts = Pool(slots, requests), Memory(), Accounts()
+    pool, memory, accounts = Pool(slots, requests), Memory(), Accountant()
     source = random.Random(7)
     cold, wall, cpu = _timed(lambda: negotiate(pool.snapshot(1.7e9), accounts=accounts, memory=memory))
     pool.promised.update(match.slot for match in cold.matches)

@@ -121,6 +121,6 @@ def _left_over(machine: Machine) -> Iterator[str]:
     for slot in machine.slots:
         if slot.state.state in (State.CLAIMED, State.PREEMPTING, State.MATCHED, State.DRAINED):
             yield f"{slot.state.name} is still {slot.state.pair}"
-    accounts, division = machine.host.accounts, machine.plan.division
+    accounts, division = machine.host.dynamic_slots, machine.plan.division
     if accounts is not None and division is not None and accounts.slots != division.slots:
         yield f"the ledgers of {machine.plan.name} are not as they were: {accounts.slots.ledgers}"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from roost.gridengine.accounting import read_line
+from roost.gridengine.accounting_lines import read_line
 from roost.model.cell_accounting import AccountingRecord
 from roost.runtime.identity import user_name
 from tests.integration.kit import Pool, eventually

@@ -1,4 +1,4 @@
-"""Accounts of a cell: sums that halve with time, whatever they were charged with, and rules that change."""
+"""CellUsage of a cell: sums that halve with time, whatever they were charged with, and rules that change."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roost.model.cell_usage import Accounts, Owner, UsageRules, Used, by_share
+from roost.model.cell_usage import CellUsage, Owner, UsageRules, Used, by_share
 
 ANN = Owner("ann", "p", "d")
 HOUR = UsageRules(halflives={"cpu": 3600.0, "mem": math.inf, "io": 0.0})
@@ -39,7 +39,7 @@ def test_it_does_not_matter_when_sums_are_looked_at(steps: list[tuple[float, flo
 
 
 def test_other_rules_count_from_then_on() -> None:
-    accounts = Accounts(rules=HOUR)
+    accounts = CellUsage(rules=HOUR)
     accounts.charge(ANN, {"cpu": 8.0}, 0.0)
     assert accounts.use(UsageRules(halflives={"cpu": math.inf}), 3600.0)
     assert accounts.by_owner[ANN].settled(accounts.rules, 1e9).recent["cpu"] == 4.0
@@ -48,7 +48,7 @@ def test_other_rules_count_from_then_on() -> None:
 
 
 def test_what_was_used_is_forgotten_once_only_runs_count_that_go_on() -> None:
-    accounts = Accounts(rules=HOUR)
+    accounts = CellUsage(rules=HOUR)
     accounts.charge(ANN, {"cpu": 8.0}, 0.0)
     assert accounts.release(ANN, {"cpu": 8.0}) is None
     assert accounts.use(UsageRules(halflives={"cpu": 0.0}), 0.0)

@@ -6,7 +6,7 @@ from typing import Any
 
 from roost.classad import ClassAd, Expr
 from roost.classad.vector import Table
-from roost.negotiator.accounts import Accounts
+from roost.negotiator.accountant import Accountant
 from roost.negotiator.cycle import negotiate
 from roost.negotiator.settings import NegotiatorSettings
 from roost.negotiator.snapshot import Plan, Request, Snapshot, SubmitterDemand
@@ -58,7 +58,7 @@ def plan(
     now: float = NOW,
     zone_offset_s: int = 0,
 ) -> Plan:
-    accounts = Accounts()
+    accounts = Accountant()
     for user, priority in (priorities or {}).items():
         accounts.user(user).priority = priority
     table = Table((str(ad["Name"]), ad) for ad in slots)

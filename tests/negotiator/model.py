@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from roost.classad import ClassAd, Expr, FixedWorld, evaluate
-from roost.negotiator.accounts import Accounts
+from roost.negotiator.accountant import Accountant
 from roost.negotiator.limits import maximum, parse_limits
 from roost.negotiator.settings import NegotiatorSettings
 from roost.negotiator.snapshot import Snapshot
@@ -27,7 +27,7 @@ def number(value: Any, otherwise: float) -> float:
 class Model:
     snapshot: Snapshot
     settings: NegotiatorSettings
-    accounts: Accounts
+    accounts: Accountant
     matches: list[tuple[str, str, int, str, str]] = field(default_factory=list)
 
     def run(self) -> list[tuple[str, str, int, str, str]]:

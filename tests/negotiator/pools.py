@@ -9,7 +9,7 @@ import numpy as np
 
 from roost.classad import ClassAd, Expr
 from roost.classad.vector import Table
-from roost.negotiator.accounts import Accounts
+from roost.negotiator.accountant import Accountant
 from roost.negotiator.settings import LimitSettings, NegotiatorSettings, PolicySettings
 from roost.negotiator.snapshot import Request, Snapshot, SubmitterDemand
 
@@ -52,7 +52,7 @@ class Pool:
     slots: dict[str, ClassAd] = field(default_factory=dict)
     settings: NegotiatorSettings = field(default_factory=NegotiatorSettings)
     demands: tuple[SubmitterDemand, ...] = ()
-    accounts: Accounts = field(default_factory=Accounts)
+    accounts: Accountant = field(default_factory=Accountant)
     table: Table = field(default_factory=Table)
     versions: np.ndarray = field(default_factory=lambda: np.zeros(1000, np.int64))
     clock: int = 0

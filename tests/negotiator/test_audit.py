@@ -9,7 +9,7 @@ from roost.classad import ClassAd
 from roost.classad.vector import Table
 from roost.config import MemoryHost, load_text
 from roost.model.audit import SAMPLES_MAX, AuditKind, AuditRecord, Detail, Effect
-from roost.negotiator.accounts import Accounts
+from roost.negotiator.accountant import Accountant
 from roost.negotiator.audit import CAUSES_MAX, QUIET_S, TOLD_EVERY_S, Recurrence, recurring, single
 from roost.negotiator.cycle import negotiate
 from roost.negotiator.memory import Memory
@@ -25,7 +25,7 @@ def configured(text: str) -> NegotiatorSettings:
 
 
 def cycle(
-    text: str, slots: list[ClassAd], *demands: SubmitterDemand, accounts: Accounts | None = None
+    text: str, slots: list[ClassAd], *demands: SubmitterDemand, accounts: Accountant | None = None
 ) -> tuple[Plan, Snapshot, NegotiatorSettings, Memory]:
     names = [str(ad["Name"]) for ad in slots]
     snapshot = Snapshot(
@@ -80,7 +80,7 @@ def test_an_expression_that_is_an_error_is_on_record() -> None:
 
 
 def test_a_match_that_takes_a_slot_names_both_users_and_no_secret() -> None:
-    accounts = Accounts()
+    accounts = Accountant()
     accounts.user("ann@x").priority, accounts.user("bob@x").priority = 1.0, 50.0
     found = cycle("PREEMPTION_REQUIREMENTS = RemoteUserPrio > SubmitterUserPrio * 1.2\n", [claimed("slot1", "bob@x")],
                   demand("ann@x", (job(), 1)), accounts=accounts)  # fmt: skip
@@ -95,14 +95,14 @@ def test_a_match_that_takes_a_slot_names_both_users_and_no_secret() -> None:
 
 def test_a_match_for_rank_names_the_slots_rank() -> None:
     found = cycle("", [claimed("slot1", "bob@x", Rank="=TARGET.Good")], demand("ann@x", (job(Good=5), 1)))
-    (record,) = single(found[0], found[1], found[2], Accounts())
+    (record,) = single(found[0], found[1], found[2], Accountant())
     assert (record.knob, record.expression) == ("RANK", "TARGET.Good")
 
 
 def test_matches_that_the_administrator_wants_to_see_are_on_record() -> None:
     found = cycle('NEGOTIATOR_PE_AUDIT_EXPR = TARGET.Owner == "ann"', [slot("slot1"), slot("slot2")],
                   demand("ann@x", (job(), 1)), demand("bob@x", (job(Owner="bob"), 1), first=2))  # fmt: skip
-    (record,) = single(found[0], found[1], found[2], Accounts())
+    (record,) = single(found[0], found[1], found[2], Accountant())
     assert (record.kind, record.user, record.knob) == (AuditKind.MATCH, "ann@x", "NEGOTIATOR_PE_AUDIT_EXPR")
 
 
@@ -243,7 +243,7 @@ def test_where_there_are_too_many_pairs_requests_take_turns(monkeypatch: pytest.
 def test_a_match_of_one_of_several_jobs_names_none_of_them(count: int) -> None:
     slots = [slot(f"s{number}") for number in range(4)]
     plan, snapshot, settings, _ = cycle("NEGOTIATOR_PE_AUDIT_EXPR = True", slots, demand("ann@x", (job(), count)))
-    records = single(plan, snapshot, settings, Accounts())
+    records = single(plan, snapshot, settings, Accountant())
     assert len(records) == count
     if count == 1:
         assert [(each.job, each.reason) for each in records] == [("1.0", f"ann@x is given {records[0].slot}")]
@@ -257,7 +257,7 @@ def test_a_match_of_one_of_several_jobs_names_none_of_them(count: int) -> None:
 def test_a_preemption_for_one_of_several_jobs_names_none_of_them(count: int) -> None:
     slots = [claimed(f"s{number}", "bob@x", Rank='=TARGET.Owner == "ann" ? 1.0 : 0.0') for number in range(2)]
     plan, snapshot, settings, _ = cycle("", slots, demand("ann@x", (job(), count)))
-    records = single(plan, snapshot, settings, Accounts())
+    records = single(plan, snapshot, settings, Accountant())
     assert [each.job for each in records] == (["1.0"] if count == 1 else ["", ""])
     assert {each.loser for each in records} == {"bob@x"}
 

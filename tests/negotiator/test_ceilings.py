@@ -10,7 +10,7 @@ from roost.classad import ClassAd
 from roost.classad.vector import Table
 from roost.explain.limits import limits, remedies
 from roost.model.cycle_answers import CeilingUse, JobInCycle
-from roost.negotiator.accounts import Accounts
+from roost.negotiator.accountant import Accountant
 from roost.negotiator.cycle import negotiate
 from roost.negotiator.snapshot import Plan, Snapshot
 from roost.schedd.jobs.book import submitter_of
@@ -36,7 +36,7 @@ def of_mal(number: int, **more: Any) -> ClassAd:
     return job(User="mal@x", ClusterId=number, **more)
 
 
-def cycle(slots: list[ClassAd], ads: list[ClassAd], text: str = CAP, accounts: Accounts | None = None) -> Plan:
+def cycle(slots: list[ClassAd], ads: list[ClassAd], text: str = CAP, accounts: Accountant | None = None) -> Plan:
     names = [str(ad["Name"]) for ad in slots]
     snapshot = Snapshot(
         slots=Table(zip(names, slots, strict=True)),
@@ -46,7 +46,7 @@ def cycle(slots: list[ClassAd], ads: list[ClassAd], text: str = CAP, accounts: A
         now=NOW,
     )
     settings = configured(GROUPS + text)
-    return negotiate(snapshot, settings=settings, accounts=accounts or Accounts())
+    return negotiate(snapshot, settings=settings, accounts=accounts or Accountant())
 
 
 @pytest.mark.parametrize("line", list(LINES))
@@ -57,7 +57,7 @@ def test_no_line_of_a_submit_file_goes_around_a_configured_ceiling(line: str) ->
 
 @pytest.mark.parametrize("line", list(LINES))
 def test_no_line_of_a_submit_file_goes_around_a_ceiling_set_at_run_time(line: str) -> None:
-    accounts = Accounts()
+    accounts = Accountant()
     accounts.set_bounds("mal@x", ceiling=1.0)
     slots = [slot(f"s{number}") for number in range(4)]
     assert len(cycle(slots, [of_mal(1, **LINES[line])], GROUPS, accounts).matches) == 1
@@ -84,7 +84,7 @@ def test_another_user_who_is_charged_to_the_account_does_not_use_up_the_ceiling(
 
 
 def test_a_ceiling_set_at_run_time_holds_for_the_account_of_that_name_too() -> None:
-    accounts = Accounts()
+    accounts = Accountant()
     accounts.set_bounds("robot@x", ceiling=2.0)
     ads = [job(User="ann@x", AccountingGroup="robot"), job(User="bob@x", Owner="bob", AccountingGroup="robot")]
     slots = [slot(f"s{number}") for number in range(6)]

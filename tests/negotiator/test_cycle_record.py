@@ -11,7 +11,7 @@ from roost.classad import ClassAd
 from roost.classad.vector import Table
 from roost.config import MemoryHost, load_text
 from roost.model.cycle_answers import JobInCycle
-from roost.negotiator.accounts import Accounts
+from roost.negotiator.accountant import Accountant
 from roost.negotiator.cycle import negotiate
 from roost.negotiator.settings import settings_from
 from roost.negotiator.snapshot import Plan, Pledge, Snapshot, SubmitterDemand
@@ -28,7 +28,7 @@ def cycle(
     promised: tuple[str, ...] = (),
 ) -> Plan:
     names = [str(ad["Name"]) for ad in slots]
-    accounts = Accounts()
+    accounts = Accountant()
     for user, priority in (priorities or {}).items():
         accounts.user(user).priority = priority
     snapshot = Snapshot(

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given as drawn
 from hypothesis import strategies as st
 
-from roost.negotiator.accounts import Accounts
+from roost.negotiator.accountant import Accountant
 from roost.negotiator.fair_share import FairShare, limits, permits, shares
 from roost.negotiator.groups import ROOT, allocate, assign, tree_of
 from roost.negotiator.settings import GroupSettings, NegotiatorSettings
@@ -66,7 +66,7 @@ def test_a_submitter_at_two_queues_has_one_share():
 
 def test_a_floor_is_served_first_and_a_ceiling_never_exceeded():
     slots = [slot(f"s{number}") for number in range(10)]
-    accounts = Accounts()
+    accounts = Accountant()
     accounts.user("a@x").priority = 1000.0
     accounts.set_bounds("a@x", floor=4.0)
     accounts.set_bounds("b@x", ceiling=3.0)

@@ -12,7 +12,7 @@ from roost.classad import ClassAd, FixedWorld
 from roost.classad.vector import Table
 from roost.config import Code, Config, MemoryHost, check, load_text
 from roost.config.templates import pool
-from roost.negotiator.accounts import Accounts
+from roost.negotiator.accountant import Accountant
 from roost.negotiator.cycle import negotiate
 from roost.negotiator.settings import settings_from
 from roost.negotiator.snapshot import Plan, Request, Snapshot, SubmitterDemand
@@ -61,7 +61,7 @@ def negotiated(body: str, slot: str, job: str) -> Plan:
     snapshot = Snapshot(
         slots=Table([("slot1", machine)]), claims={"slot1": "c"}, nodes={"slot1": "n"}, demands=(demand,), now=NOW
     )
-    return negotiate(snapshot, settings=settings_from(configured(body)), accounts=Accounts())
+    return negotiate(snapshot, settings=settings_from(configured(body)), accounts=Accountant())
 
 
 def decided(plan: Plan) -> str:

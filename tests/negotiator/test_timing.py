@@ -8,7 +8,7 @@ import pytest
 
 from roost.classad.vector import Table
 from roost.config import MemoryHost, load_text
-from roost.negotiator.accounts import Accounts
+from roost.negotiator.accountant import Accountant
 from roost.negotiator.cycle import negotiation
 from roost.negotiator.settings import NegotiatorSettings, intervals_from, settings_from
 from roost.negotiator.snapshot import Plan, Snapshot, SubmitterDemand
@@ -64,7 +64,7 @@ def run(limits: TimeLimits, each: float, *demands: SubmitterDemand, slots: int =
         demands=demands,
         now=NOW,
     )
-    steps, passed = negotiation(snapshot, settings=NegotiatorSettings(times=limits), accounts=Accounts()), ticks(each)
+    steps, passed = negotiation(snapshot, settings=NegotiatorSettings(times=limits), accounts=Accountant()), ticks(each)
     try:
         next(steps)
         while True:

@@ -41,7 +41,7 @@ def relaid(made: Machine, text: str) -> None:
 
 def sound(made: Machine) -> None:
     """The accounts agree with the slots that there are."""
-    accounts = made.host.accounts
+    accounts = made.host.dynamic_slots
     assert accounts is not None
     assert accounts.slots.problems() == ()
     assert [each.plan.id for each in made.slots] == list(accounts.slots.ids)

@@ -18,7 +18,7 @@ uses = st.sets(st.sampled_from(("exclusive", "alone")), max_size=1).map(frozense
 parties = st.sampled_from(("alice", "bob", "carol"))
 
 
-class Accounts(RuleBasedStateMachine):
+class CellUsage(RuleBasedStateMachine):
     """Operations on a tree, each of which may be denied."""
 
     nodes = Bundle("nodes")
@@ -118,8 +118,8 @@ class Accounts(RuleBasedStateMachine):
                 assert not ledger.used, (ledger, shares)
 
 
-Accounts.TestCase.settings = settings(max_examples=80, stateful_step_count=25, deadline=None)
-TestAccounts = Accounts.TestCase
+CellUsage.TestCase.settings = settings(max_examples=80, stateful_step_count=25, deadline=None)
+TestAccounts = CellUsage.TestCase
 
 
 def test_amounts_are_exact() -> None:

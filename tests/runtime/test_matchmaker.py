@@ -9,7 +9,7 @@ import pytest
 from roost.classad import ClassAd, Expr
 from roost.collector.table import AdTable
 from roost.config import ConfigError, MemoryHost, load_text
-from roost.negotiator.accounts import AccountError
+from roost.negotiator.accountant import AccountError
 from roost.negotiator.snapshot import Request, Snapshot, SubmitterDemand
 from roost.negotiator.timing import at_once
 from roost.runtime.central.matchmaker import Matchmaker

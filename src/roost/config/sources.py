@@ -74,7 +74,7 @@ def load(host: Host, options: LoadOptions) -> Config:
         version=options.condor_version or LANGUAGE_VERSION,
         defaults=DEFAULTS if options.condor_version is None else DEFAULTS_OF_HTCONDOR,
     )
-    order = _Order(loader)
+    order = _SourceOrder(loader)
     for root in options.roots:
         order.root(root)
     order.directories()
@@ -118,7 +118,7 @@ def load_text(text: str, host: Host, *, file: str = "<text>", subsystem: str = "
     )
 
 
-class _Order:
+class _SourceOrder:
     def __init__(self, loader: Loader) -> None:
         self.loader = loader
         self.host = loader.host

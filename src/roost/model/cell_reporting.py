@@ -22,8 +22,8 @@ ALL_TASKS: Final = -1
 BASE_PRIORITY: Final = 1024
 
 
-class Bookings(Protocol):
-    """Reports consumables as jobs take and release them (`roost.gridengine.pool.reporting`)."""
+class ConsumableReports(Protocol):
+    """Reports consumables as jobs take and release them (`roost.gridengine.pool.host_reports`)."""
 
     def lines(self, task: ClassAd, others: Iterable[ClassAd], at: int, *, begins: bool) -> Iterator[PlainReport]:
         """The lines for a job that begins or ends, given what the others have."""
@@ -37,7 +37,7 @@ class Reporting(NamedTuple):
     #: Whether job events are reported, in addition to submissions and ended runs.
     joblog: bool
     #: None if consumables are not reported.
-    bookings: Bookings | None = None
+    bookings: ConsumableReports | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -95,7 +95,7 @@ def added(first: Amounts, second: Amounts) -> dict[str, float]:
 
 
 @dataclass(slots=True)
-class Accounts:
+class CellUsage:
     """All accounts of a cell."""
 
     rules: UsageRules = field(default_factory=UsageRules)

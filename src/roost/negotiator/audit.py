@@ -16,7 +16,7 @@ from roost.base.records import dataclass, field
 from roost.base.structs import replaced
 from roost.model.audit import AuditKind, AuditRecord, Detail, Effect, clipped, some
 from roost.model.digests import digest
-from roost.negotiator.accounts import Accounts
+from roost.negotiator.accountant import Accountant
 from roost.negotiator.pool_policy import JOB_ONLY, Act, Cause, Counted
 from roost.negotiator.settings import NegotiatorSettings
 from roost.negotiator.snapshot import Match, Plan, Snapshot
@@ -73,7 +73,7 @@ def _reason(act: Act, knob: str, kind: str, text: str) -> str:
     return f"{what} for which the expression is ERROR"
 
 
-def single(plan: Plan, snapshot: Snapshot, settings: NegotiatorSettings, accounts: Accounts) -> list[AuditRecord]:
+def single(plan: Plan, snapshot: Snapshot, settings: NegotiatorSettings, accounts: Accountant) -> list[AuditRecord]:
     """Records of matches that preempt a claim or that the policy asks to audit."""
     found = [
         _preemption(match, snapshot, settings, accounts)
@@ -120,7 +120,7 @@ def _whose(match: Match) -> str:
     return match.submitter if match.among == 1 else f"a job of {match.submitter}, of the kind of {match.job},"
 
 
-def _preemption(match: Match, snapshot: Snapshot, settings: NegotiatorSettings, accounts: Accounts) -> AuditRecord:
+def _preemption(match: Match, snapshot: Snapshot, settings: NegotiatorSettings, accounts: Accountant) -> AuditRecord:
     about = _about(match, snapshot, settings)
     knob, text, place = "RANK", "", ""
     if match.preempts == "rank":

@@ -14,7 +14,7 @@ from typing import Final
 
 from roost.base.records import dataclass
 from roost.classad import ClassAd
-from roost.negotiator.accounts import Accounts, ceiling_of, person_of
+from roost.negotiator.accountant import Accountant, ceiling_of, person_of
 from roost.negotiator.settings import NegotiatorSettings
 
 #: The knob and the command that set ceilings.
@@ -42,7 +42,7 @@ class Ceiling:
 class Ceilings:
     """All ceilings of a cycle, and their current use."""
 
-    def __init__(self, settings: NegotiatorSettings, accounts: Accounts) -> None:
+    def __init__(self, settings: NegotiatorSettings, accounts: Accountant) -> None:
         self._settings = settings
         self._by_account = {name: user.ceiling for name, user in accounts.users.items() if user.ceiling is not None}
         self._by_person = {name.lower(): ceiling for name, ceiling in self._by_account.items()}

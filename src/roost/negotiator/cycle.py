@@ -19,7 +19,7 @@ from roost.base.records import dataclass, field
 from roost.classad import ClassAd, FixedWorld, evaluate
 from roost.model.cycle_answers import Served
 from roost.model.pool_policy import is_true
-from roost.negotiator.accounts import Accounts, group_of
+from roost.negotiator.accountant import Accountant, group_of
 from roost.negotiator.ceilings import Ceiling, Ceilings
 from roost.negotiator.cycle_record import CycleRecord
 from roost.negotiator.fair_share import ROUNDING, FairShare, Limit, limits
@@ -46,32 +46,32 @@ def negotiate(
     snapshot: Snapshot,
     *,
     settings: NegotiatorSettings = _DEFAULT,
-    accounts: Accounts | None = None,
+    accounts: Accountant | None = None,
     memory: Memory | SingleSlots | None = None,
 ) -> Plan:
     """Match the pool's idle jobs to slots.
 
     `accounts` has the users' priorities (equal if omitted); `memory` is what may be kept between cycles.
     """
-    return bounded_at_once(_Cycle(snapshot, settings, accounts or Accounts(), memory or Memory()).run())
+    return bounded_at_once(_Cycle(snapshot, settings, accounts or Accountant(), memory or Memory()).run())
 
 
 def negotiation(
     snapshot: Snapshot,
     *,
     settings: NegotiatorSettings = _DEFAULT,
-    accounts: Accounts | None = None,
+    accounts: Accountant | None = None,
     memory: Memory | SingleSlots | None = None,
 ) -> Steps[Plan]:
     """`negotiate` in steps of one request each; the caller sends the elapsed time of the cycle, s, to each step."""
-    return bounded(_Cycle(snapshot, settings, accounts or Accounts(), memory or Memory()).run())
+    return bounded(_Cycle(snapshot, settings, accounts or Accountant(), memory or Memory()).run())
 
 
 @dataclass(slots=True)
 class _Cycle:
     snapshot: Snapshot
     settings: NegotiatorSettings
-    accounts: Accounts
+    accounts: Accountant
     memory: Memory | SingleSlots
     world: FixedWorld = field(init=False)
     findings: Findings = field(default_factory=Findings)

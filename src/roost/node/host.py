@@ -1,4 +1,4 @@
-"""The slots of a host with their starters and accounts.
+"""The slots of a host with their starters and dynamic slots.
 
 All events go through one inbox, and each is handled completely before the next: steps are not nested. Effects from one
 core to another are resolved here: a slot's orders to its starter, a starter's reports to its slot, and the creation and
@@ -25,8 +25,8 @@ from roost.model.claims import ClaimKind
 from roost.model.identifiers import ClaimId, ClaimIdSource
 from roost.model.reasons import Refusal
 from roost.model.slots import SlotShape
-from roost.node.accounts import Accounts
 from roost.node.drains import Drains
+from roost.node.dynamic_slots import DynamicSlots
 from roost.node.host_plan import Division, SlotPlan
 from roost.node.host_slots import HostSlot, OfferLeftovers, Starter
 from roost.node.relayouts import Relayouts
@@ -74,9 +74,9 @@ class Host(Generic[S]):
         "_make",
         "_orders",
         "_outs",
-        "accounts",
         "backfill_running",
         "drains",
+        "dynamic_slots",
         "ended",
         "observer",
         "relayouts",
@@ -105,8 +105,8 @@ class Host(Generic[S]):
             for each in plans
         ]
         self.drains = Drains(self)
-        self.accounts = None if division is None else Accounts(self, division)
-        self.relayouts = None if self.accounts is None else Relayouts(self, self.accounts)
+        self.dynamic_slots = None if division is None else DynamicSlots(self, division)
+        self.relayouts = None if self.dynamic_slots is None else Relayouts(self, self.dynamic_slots)
         self.backfill_running = False
         #: What the daemon does after a drain; None for nothing.
         self.ended: OnCompletion | None = None
@@ -231,7 +231,7 @@ class Host(Generic[S]):
 
     def relaid(self, wanted: Iterable[SlotShape], now: float) -> list[Out[S]]:
         """Change the static and partitionable slots of the host."""
-        assert self.relayouts is not None, "only a host with accounts can change its layout"
+        assert self.relayouts is not None, "only a host with dynamic slots can change its layout"
         self.relayouts.begin(wanted)
         return self._settled(now)
 
@@ -260,8 +260,8 @@ class Host(Generic[S]):
 
     def _take(self, slot: S, taken: SlotStep, now: float) -> None:
         before, slot.state = slot.state, taken.state
-        if self.accounts is not None and before.claim is not taken.state.claim:
-            self.accounts.account(slot, before)
+        if self.dynamic_slots is not None and before.claim is not taken.state.claim:
+            self.dynamic_slots.account(slot, before)
         self.observer.stepped(slot, before, taken, now)
         for effect in taken.effects:
             resolve = _OF_SLOTS.get(type(effect))
@@ -271,12 +271,12 @@ class Host(Generic[S]):
                 resolve(self, slot, effect, now)
 
     def _split(self, slot: S, effect: ef.SplitSlot, now: float) -> None:
-        assert self.accounts is not None, "only a host with accounts has partitionable slots"
-        self.accounts.split(slot, effect, now)
+        assert self.dynamic_slots is not None, "only a host with dynamic slots has partitionable slots"
+        self.dynamic_slots.split(slot, effect, now)
 
     def _delete(self, slot: S, effect: ef.DeleteSlot, now: float) -> None:
-        assert self.accounts is not None, "only a host with accounts has slots that go"
-        self.accounts.delete(slot)
+        assert self.dynamic_slots is not None, "only a host with dynamic slots has slots that go"
+        self.dynamic_slots.delete(slot)
 
     def _count_badput(self, slot: S, effect: ef.CountBadput, now: float) -> None:
         self.drains.count(effect.run_s, slot.plan.cpus)

@@ -286,9 +286,9 @@ class Machine:
 
     def start_with(self, plan: NodePlan, shapes: Iterable[SlotShape], now: float) -> None:
         """Start with slots in which an earlier daemon left jobs; the plan was made with them as `present`."""
-        accounts, relayouts = self.host.accounts, self.host.relayouts
-        assert accounts is not None and relayouts is not None
-        self.plan, accounts.division = plan, plan.division()
+        dynamic_slots, relayouts = self.host.dynamic_slots, self.host.relayouts
+        assert dynamic_slots is not None and relayouts is not None
+        self.plan, dynamic_slots.division = plan, plan.division()
         relayouts.start_with(shapes, now)
 
     def reconfigure(self, plan: NodePlan, now: float) -> Outs:
@@ -296,18 +296,18 @@ class Machine:
 
         The plan must have been made with the existing slots as `present`.
         """
-        accounts = self.host.accounts
-        assert accounts is not None
-        self.plan, accounts.division = plan, plan.division()
+        dynamic_slots = self.host.dynamic_slots
+        assert dynamic_slots is not None
+        self.plan, dynamic_slots.division = plan, plan.division()
         for slot in self.slots:
             number = slot.plan.id.number
             if number in plan.policies:
                 slot.resized(
                     replace(
                         slot.plan,
-                        policy=accounts.division.policy_of(slot.plan.id, plan.policies[number]),
+                        policy=dynamic_slots.division.policy_of(slot.plan.id, plan.policies[number]),
                         starter=plan.starters[number],
-                        ad=self.plan.fixed_ad(accounts.slots, slot.plan.id),
+                        ad=self.plan.fixed_ad(dynamic_slots.slots, slot.plan.id),
                     )
                 )
         return self.host.relaid(plan.slots.fixed.values(), now)

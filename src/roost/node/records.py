@@ -59,15 +59,15 @@ def _part(record: Mapping[str, object], name: str) -> Plain:
 
 def machine_record(machine: Machine) -> Plain:
     """The record of what the slots share."""
-    accounts = machine.host.accounts
-    assert accounts is not None
+    dynamic_slots = machine.host.dynamic_slots
+    assert dynamic_slots is not None
     return slots.persisted_machine(
         MachineRecord(
             draining=machine.host.drains.draining,
             latches={slot.name: slot.latches for slot in machine.slots},
-            dynamic=tuple(accounts.slots.dynamic.values()),
-            next_block=accounts.next_block,
-            fixed=tuple(accounts.slots.fixed.values()),
+            dynamic=tuple(dynamic_slots.slots.dynamic.values()),
+            next_block=dynamic_slots.next_block,
+            fixed=tuple(dynamic_slots.slots.fixed.values()),
         )
     )
 
@@ -93,14 +93,14 @@ def restore(
     runs whose processes are known, running or ended."""
     problems: list[str] = []
     host = machine.host
-    accounts = host.accounts
-    assert accounts is not None
+    dynamic_slots = host.dynamic_slots
+    assert dynamic_slots is not None
     try:
         found = slots.restored_machine(shared)
     except UnreadableRecord as problem:
         return [], [str(problem)]
     host.drains.draining = found.draining
-    accounts.restore(found.dynamic, found.next_block, now)
+    dynamic_slots.restore(found.dynamic, found.next_block, now)
     outs: Outs = []
     for slot in list(machine.slots):
         slot.latches = found.latches.get(slot.name, slot.latches)
@@ -116,12 +116,12 @@ def restore(
 def _go_on(machine: Machine, slot: NodeSlot, record: object, alive: Container[str], now: float) -> Outs:
     if not isinstance(record, dict):
         raise UnreadableRecord("This is not the record of a slot")
-    accounts = machine.host.accounts
-    assert accounts is not None
+    dynamic_slots = machine.host.dynamic_slots
+    assert dynamic_slots is not None
     run = str(record["run"])
     slot.state = slots.restored(_part(record, "slot"), ad=slot.plan.ad)
     slot.run_name = run
-    accounts.hold(slot)
+    dynamic_slots.hold(slot)
     of_starter = None
     if record["starter"] is not None and run in alive:
         state = starter_of(record)

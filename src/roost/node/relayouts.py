@@ -19,7 +19,7 @@ from roost.startd.slot_state import SlotState, new_slot
 from roost.startd.states import State
 
 if TYPE_CHECKING:
-    from roost.node.accounts import Accounts
+    from roost.node.dynamic_slots import DynamicSlots
     from roost.node.host import Host
     from roost.node.host_slots import HostSlot
 
@@ -29,32 +29,32 @@ _FREE = (State.OWNER, State.UNCLAIMED)
 class Relayouts:
     """The changes of one host's layout."""
 
-    __slots__ = ("_last", "accounts", "host", "wanted")
+    __slots__ = ("_last", "dynamic_slots", "host", "wanted")
 
-    def __init__(self, host: Host[Any], accounts: Accounts) -> None:
+    def __init__(self, host: Host[Any], dynamic_slots: DynamicSlots) -> None:
         self.host = host
-        self.accounts = accounts
+        self.dynamic_slots = dynamic_slots
         #: The static and partitionable slots that are wanted.
-        self.wanted: Mapping[int, SlotShape] = accounts.slots.fixed
+        self.wanted: Mapping[int, SlotShape] = dynamic_slots.slots.fixed
         #: The state of a deleted slot, for its sensor readings; None if none was deleted.
         self._last: SlotState | None = None
 
     @property
     def under_way(self) -> bool:
         """Whether the host's slots differ from the wanted ones."""
-        fixed = self.accounts.slots.fixed
+        fixed = self.dynamic_slots.slots.fixed
         return self.wanted is not fixed and self.wanted != fixed
 
     @property
     def coming(self) -> list[SlotId]:
         """The slots for which there is no room yet."""
-        fixed = self.accounts.slots.fixed
+        fixed = self.dynamic_slots.slots.fixed
         return [each.id for number, each in sorted(self.wanted.items()) if fixed.get(number) != each]
 
     @property
     def present(self) -> PresentLayout:
         """The existing slots."""
-        slots = self.accounts.slots
+        slots = self.dynamic_slots.slots
         held: dict[int, float] = {}
         for each in self.host.slots:
             claim, number = each.state.claim, each.plan.id.number
@@ -74,7 +74,7 @@ class Relayouts:
 
     def reason(self, number: int) -> Leaving | None:
         """Why a slot and its dynamic slots leave; None if they stay."""
-        here, wanted = self.accounts.slots.fixed[number], self.wanted.get(number)
+        here, wanted = self.dynamic_slots.slots.fixed[number], self.wanted.get(number)
         if wanted == here:
             return None
         return Leaving.CHANGED if wanted is not None and wanted.type_id == here.type_id else Leaving.SURPLUS
@@ -88,39 +88,39 @@ class Relayouts:
             if self._may_go(slot):
                 self._last = slot.state
                 host.receive_within(slot, ev.SlotRemoved(), now)
-        for number in sorted(self.wanted.keys() - self.accounts.slots.fixed.keys()):
-            grown = self.accounts.slots.added(self.wanted[number])
+        for number in sorted(self.wanted.keys() - self.dynamic_slots.slots.fixed.keys()):
+            grown = self.dynamic_slots.slots.added(self.wanted[number])
             if not isinstance(grown, Denied):
-                self.accounts.slots = grown
+                self.dynamic_slots.slots = grown
                 self._come(SlotId(number), now)
-        if self.wanted == self.accounts.slots.fixed:
-            self.wanted = self.accounts.slots.fixed
+        if self.wanted == self.dynamic_slots.slots.fixed:
+            self.wanted = self.dynamic_slots.slots.fixed
 
     def _may_go(self, slot: HostSlot) -> bool:
         state = slot.state
         if state.leaving is None or slot.plan.id.is_dynamic or state.state not in _FREE or state.fetching.running:
             return False
-        return not self.accounts.slots.children(slot.plan.id)
+        return not self.dynamic_slots.slots.children(slot.plan.id)
 
     def _come(self, slot: SlotId, now: float) -> None:
         """Create a slot. Its sensor readings are copied from another slot until the next poll."""
-        accounts, host = self.accounts, self.host
-        plan = accounts.division.plan_of(accounts.slots, slot)
+        dynamic_slots, host = self.dynamic_slots, self.host
+        plan = dynamic_slots.division.plan_of(dynamic_slots.slots, slot)
         like = host.slots[0].state if host.slots else self._last
-        state = new_slot(plan.name, kind=plan.kind, ids=accounts.fresh_ids(), now=now, ad=plan.ad)
+        state = new_slot(plan.name, kind=plan.kind, ids=dynamic_slots.fresh_ids(), now=now, ad=plan.ad)
         made = host.made(plan, state)
-        accounts.enter(made, like)
+        dynamic_slots.enter(made, like)
         host.tell(made, ev.Polled(ad=made.state.ad, machine=made.state.machine))
 
     def start_with(self, shapes: Iterable[SlotShape], now: float) -> None:
         """Start with exactly these slots, if they fit: an earlier daemon left jobs in them."""
-        accounts, host = self.accounts, self.host
+        dynamic_slots, host = self.dynamic_slots, self.host
         host.slots.clear()
-        accounts.slots = accounts.slots.without_slots()
+        dynamic_slots.slots = dynamic_slots.slots.without_slots()
         for shape in shapes:
-            grown = accounts.slots.added(shape)
+            grown = dynamic_slots.slots.added(shape)
             if not isinstance(grown, Denied):
-                accounts.slots = grown
+                dynamic_slots.slots = grown
                 self._come(shape.id, now)
         # The configured slots are wanted once the jobs are known again.
-        self.wanted = accounts.slots.fixed
+        self.wanted = dynamic_slots.slots.fixed

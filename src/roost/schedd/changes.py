@@ -202,7 +202,7 @@ class PutErrors:
 
 @record
 class PutUsage:
-    """Accounts of users of the cell that have changed."""
+    """CellUsage of users of the cell that have changed."""
 
     accounts: Mapping[Owner, Used]
 

@@ -166,7 +166,7 @@ class Checker:
 
     def _check_accounts(self) -> None:
         for machine in self.world.machines:
-            accounts = machine.host.accounts
+            accounts = machine.host.dynamic_slots
             if accounts is None or not machine.alive:
                 continue
             for problem in (*accounts.slots.problems(), *map(str, accounts.slots.ledgers.overdrawn())):

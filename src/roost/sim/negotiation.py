@@ -27,7 +27,7 @@ from roost.classad.vector import Table
 from roost.classad.vector.kinds import Array
 from roost.gridengine.pool.cycle import CellRecord
 from roost.model.events import SuspendersChanged
-from roost.negotiator.accounts import CHARGED_EVERY_S, Accounts
+from roost.negotiator.accountant import CHARGED_EVERY_S, Accountant
 from roost.negotiator.cycle import negotiate
 from roost.negotiator.memory import Memory
 from roost.negotiator.pool_policy import identity, restricted
@@ -153,7 +153,7 @@ class Negotiation:
         self.evaluations = 0
         #: The last run of the cell.
         self.last: Plan | None = None
-        self.accounts = Accounts()
+        self.accounts = Accountant()
         self.memory = Memory()
         self.slots = Table()
         #: Why jobs got nothing: requests counted by the texts of their rejections.

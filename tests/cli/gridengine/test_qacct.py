@@ -15,7 +15,7 @@ from tests.integration.kit import eventually
 
 from roost.cli.gridengine.accounting_tables import block
 from roost.cli.gridengine.entry import main
-from roost.gridengine.accounting import read_line
+from roost.gridengine.accounting_lines import read_line
 
 DATA = Path(__file__).parent / "data"
 FILE = DATA / "accounting"

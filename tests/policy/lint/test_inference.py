@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from roost.classad import ClassAd, FixedWorld, parse_expression
 from roost.classad.values import ERROR, UNDEFINED, AbsTime, ListValue, RelTime, Value, fold
-from roost.policy.lint.abstract import KIB, MIB, PLAIN, SECONDS, Abstract, T
+from roost.policy.lint.abstract import KIB, MIB, PLAIN, SECONDS, Abstract, Types
 from roost.policy.lint.inference import Inference
 from roost.policy.lint.pool import constant_number
 from roost.policy.lint.scope import Scope
@@ -75,14 +75,14 @@ EXPRESSIONS = st.recursive(st.sampled_from(ATOMS), grow, max_leaves=10)
 
 def type_of(value: Value) -> int:
     if value is UNDEFINED:
-        return T.UNDEFINED
+        return Types.UNDEFINED
     if value is ERROR:
-        return T.ERROR
+        return Types.ERROR
     if isinstance(value, bool):
-        return T.TRUE if value else T.FALSE
+        return Types.TRUE if value else Types.FALSE
     if isinstance(value, AbsTime | RelTime):
-        return T.TIME
-    kinds = {int: T.INTEGER, float: T.REAL, str: T.STRING, ListValue: T.LIST, ClassAd: T.AD}
+        return Types.TIME
+    kinds = {int: Types.INTEGER, float: Types.REAL, str: Types.STRING, ListValue: Types.LIST, ClassAd: Types.AD}
     return kinds[value.__class__]
 
 
@@ -90,11 +90,11 @@ def contains(abstract: Abstract, value: Value) -> bool:
     kind = type_of(value)
     if not abstract.types & kind:
         return False
-    if kind & T.NUMBER:
+    if kind & Types.NUMBER:
         assert isinstance(value, int | float)
         slack = 1e-9 * max(1.0, abs(value))
         return abstract.low - slack <= value <= abstract.high + slack or value != value
-    if kind == T.STRING and abstract.texts is not None:
+    if kind == Types.STRING and abstract.texts is not None:
         assert isinstance(value, str)
         return fold(value) in {fold(text) for text in abstract.texts}
     return True

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from roost.gridengine.accounting import line_of
+from roost.gridengine.accounting_lines import line_of
 from roost.model.cell_accounting import AccountingRecord
 from roost.runtime.queue.database import accounting_store
 from roost.runtime.queue.database.accounting_store import Wanted, lines, sums

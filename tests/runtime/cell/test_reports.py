@@ -7,8 +7,8 @@ import time
 import pytest
 
 from roost.base.structs import replaced
-from roost.gridengine.pool.accounting import accounts_of
-from roost.gridengine.reporting import line_of
+from roost.gridengine.pool.accounting_settings import accounts_of
+from roost.gridengine.reporting_lines import line_of
 from roost.model.cell_reservations import AdvanceReservation, Granted
 from roost.runtime.queue.cell.reports import of_reservation, of_states
 from roost.runtime.queue.cell.timed_reports import midnight_after

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 import pytest
 
 from roost.classad import ClassAd
-from roost.gridengine.reporting import line_of
+from roost.gridengine.reporting_lines import line_of
 from roost.model.cell_reporting import JobReport, PlainReport, Reporting
 from roost.schedd import changes as ch
 from roost.schedd import events as ev

@@ -129,8 +129,8 @@ def test_dynamic_slots_are_cut_to_their_jobs_and_given_back() -> None:
     assert second - first < 5
     assert len(lines(records, "complete")) == 3
     machine = world.machines[0]
-    assert machine.host.accounts is not None and machine.plan.division is not None
-    assert machine.host.accounts.slots == machine.plan.division.slots
+    assert machine.host.dynamic_slots is not None and machine.plan.division is not None
+    assert machine.host.dynamic_slots.slots == machine.plan.division.slots
 
 
 def test_a_drained_machine_takes_no_job_until_it_is_told_to_go_on() -> None:

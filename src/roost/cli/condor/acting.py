@@ -76,7 +76,7 @@ class _Part(NamedTuple):
     called: str = ""
 
 
-class _Order:
+class _CommandLine:
     """The parsed command line."""
 
     def __init__(self, name: str, arguments: list[str]) -> None:
@@ -150,7 +150,7 @@ def _number(text: str) -> int:
 
 def run(name: str, arguments: list[str]) -> int:
     """Run one of them."""
-    order = _Order(name, arguments)
+    order = _CommandLine(name, arguments)
     if not order.parts:
         raise UsageError(
             f"You did not specify any jobs\nUsage: {name} [options] [constraints]\n"
@@ -163,7 +163,7 @@ def run(name: str, arguments: list[str]) -> int:
     return 0 if counts["ok"] or counts["empty"] else 1
 
 
-def _act(order: _Order, part: _Part, pool: Pool) -> dict[str, int]:
+def _act(order: _CommandLine, part: _Part, pool: Pool) -> dict[str, int]:
     """Act on the jobs of a part and print the results; return the number of each result."""
     choice = part.choice
     if order.status and part.called:
@@ -184,7 +184,7 @@ def _act(order: _Order, part: _Part, pool: Pool) -> dict[str, int]:
     return dict(counts)
 
 
-def _asked(pool: Pool, order: _Order, choice: JobSelection) -> queue.ActedUpon:
+def _asked(pool: Pool, order: _CommandLine, choice: JobSelection) -> queue.ActedUpon:
     attributes = None if order.subcode is None else {"HoldReasonSubCode": order.subcode}
     reason = f"{order.reason} (by user {pool.user})"
     try:
@@ -209,7 +209,7 @@ def _statuses(pool: Pool, jobs: tuple[str, ...]) -> dict[str, int]:
 # -- telling -----------------------------------------------------------------------------------------------------
 
 
-def _tell_jobs(order: _Order, part: _Part, refused: dict[str, str], pool: Pool) -> None:
+def _tell_jobs(order: _CommandLine, part: _Part, refused: dict[str, str], pool: Pool) -> None:
     statuses: dict[str, int] = {}
     if order.action.already and "bad-status" in refused.values():
         statuses = _statuses(pool, tuple(refused))
@@ -236,7 +236,7 @@ def _why(action: CondorAction, job: str, code: str, status: int) -> str:
     return f"Job {job} {action.wrong}"
 
 
-def _tell_part(order: _Order, part: _Part, counts: Counter[str], pool: Pool) -> dict[str, int]:
+def _tell_part(order: _CommandLine, part: _Part, counts: Counter[str], pool: Pool) -> dict[str, int]:
     """Print the result of jobs that are reported together; {"empty": 1} if the queue has no jobs at all."""
     if counts["ok"]:
         if "totals" not in order.flags:
@@ -264,7 +264,7 @@ def _totals(counts: Counter[str]) -> None:
     sys.stdout.write(", ".join(f"{counts[code]} {words}" for code, words in _COUNTED.items()) + "\n")
 
 
-def _long(order: _Order, part: _Part, refused: dict[str, str], counts: Counter[str]) -> None:
+def _long(order: _CommandLine, part: _Part, refused: dict[str, str], counts: Counter[str]) -> None:
     """An ad of results: one line per job if jobs were named, and the sums."""
     lines = [f'JobAction = "{order.action.queue_action}"', f"ActionResult = {1 if counts['ok'] else 0}"]
     for job in part.choice.jobs:

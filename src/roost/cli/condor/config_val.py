@@ -47,7 +47,7 @@ OPTIONS: Final = (
 )
 
 
-class _Order:
+class _CommandLine:
     """The parsed command line."""
 
     def __init__(self, arguments: list[str]) -> None:
@@ -91,7 +91,7 @@ class _Order:
 
 def run(name: str, arguments: list[str]) -> int:
     """Run ``condor_config_val``."""
-    order = _Order(arguments)
+    order = _CommandLine(arguments)
     from roost.cli.condor.asking import DaemonLocation
     from roost.cli.condor.asking import config as read
 
@@ -150,7 +150,7 @@ def _templates(names: list[str]) -> int:
 # -- values ------------------------------------------------------------------------------------------------------
 
 
-def _values(config: Config, order: _Order, names: list[str]) -> int:
+def _values(config: Config, order: _CommandLine, names: list[str]) -> int:
     missing = 0
     for name in names:
         lines = list(_lines(config, order, name))
@@ -162,7 +162,7 @@ def _values(config: Config, order: _Order, names: list[str]) -> int:
     return missing
 
 
-def _lines(config: Config, order: _Order, name: str) -> Iterator[str]:
+def _lines(config: Config, order: _CommandLine, name: str) -> Iterator[str]:
     """The output for a name; none if it is not defined."""
     from roost.config import ConfigError
     from roost.config.knobs import DEFAULTS
@@ -201,7 +201,7 @@ def _evaluated(text: str) -> str:
     return text_of(AdRow({}).value(text))
 
 
-def _macros(config: Config, order: _Order) -> int:
+def _macros(config: Config, order: _CommandLine) -> int:
     from roost.config import ConfigError
 
     for text in order.texts:
@@ -226,7 +226,7 @@ def _files(config: Config) -> int:
     return 0
 
 
-def _dump(config: Config, order: _Order) -> int:
+def _dump(config: Config, order: _CommandLine) -> int:
     import socket
 
     from roost.config.knobs import DEFAULTS
@@ -255,7 +255,7 @@ def _pattern(text: str) -> re.Pattern[str]:
         raise ToolError(f"Error: {text} is not a valid regular expression: {error}") from None
 
 
-def _assigned(config: Config, order: _Order, name: str) -> Iterator[str]:
+def _assigned(config: Config, order: _CommandLine, name: str) -> Iterator[str]:
     from roost.config import ConfigError
 
     found = config.find(name, localname=order.local_name)

@@ -52,7 +52,7 @@ _CALLED: Final = {
 }  # fmt: skip
 
 
-class _Order:
+class _CommandLine:
     """The parsed command line."""
 
     def __init__(self, arguments: list[str]) -> None:
@@ -84,7 +84,7 @@ class _Order:
 
 def run(name: str, arguments: list[str]) -> int:
     """Run one of them."""
-    order = _Order(arguments)
+    order = _CommandLine(arguments)
     if name == "condor_master":
         return _master(order)
     if name in ("condor_vacate", "condor_reschedule"):
@@ -107,7 +107,7 @@ def run(name: str, arguments: list[str]) -> int:
     return 0
 
 
-def _check(name: str, order: _Order) -> None:
+def _check(name: str, order: _CommandLine) -> None:
     for machine in order.machines:
         if not is_called(machine, host_name()):
             raise ToolError(
@@ -120,7 +120,7 @@ def _check(name: str, order: _Order) -> None:
         )
 
 
-def _who(order: _Order) -> str:
+def _who(order: _CommandLine) -> str:
     return f"master {order.machines[0]}" if order.machines else "local master"
 
 
@@ -191,7 +191,7 @@ def _kept_roots(home: Home) -> tuple[str, ...] | None:
         return None
 
 
-def _master(order: _Order) -> int:
+def _master(order: _CommandLine) -> int:
     """Start the daemons of this machine."""
     home = Home.find(None)
     try:
@@ -207,7 +207,7 @@ def _master(order: _Order) -> int:
     return 0
 
 
-def _write_pid(order: _Order, home: Home) -> None:
+def _write_pid(order: _CommandLine, home: Home) -> None:
     if order.pid_file:
         Path(order.pid_file).write_text(f"{home.contact()['pid']}\n")
 
@@ -215,7 +215,7 @@ def _write_pid(order: _Order, home: Home) -> None:
 # -- the pool ----------------------------------------------------------------------------------------------------
 
 
-def _ask(pool: Pool, name: str, order: _Order) -> int:
+def _ask(pool: Pool, name: str, order: _CommandLine) -> int:
     if name == "condor_reschedule":
         # Idle jobs and free slots start a cycle by themselves; the request proves that the queue is running.
         pool.ask(queue.Summary())

@@ -68,7 +68,7 @@ def _completed(row: AdRow) -> str:
     return date(at) if at > 0 else "    ???    "
 
 
-class _Order:
+class _CommandLine:
     """The parsed command line."""
 
     def __init__(self, arguments: list[str]) -> None:
@@ -121,7 +121,7 @@ class _Order:
 
 def run(name: str, arguments: list[str]) -> int:
     """Run ``condor_history``."""
-    order = _Order(arguments)
+    order = _CommandLine(arguments)
     custom = order.output.custom
     if custom is not None and custom.where:
         order.choice = order.choice.but(custom.where)
@@ -151,7 +151,7 @@ def _width() -> int:
     return max(0, width() - 1)
 
 
-def _of_queue(order: _Order) -> list[AdRow]:
+def _of_queue(order: _CommandLine) -> list[AdRow]:
     beside = ("ClusterId", "ProcId", *((order.since,) if order.since else ()))
     wanted = order.output.wanted(*beside) if order.output.is_own else Projection(needed([*_LOOKED_AT, *beside]) or [])
     limit = order.limit or order.scan_limit
@@ -182,7 +182,7 @@ def _until(rows: Iterable[AdRow], since: str) -> Iterator[AdRow]:
         yield row
 
 
-def _of_file(order: _Order) -> Iterator[AdRow]:
+def _of_file(order: _CommandLine) -> Iterator[AdRow]:
     """The jobs of a history file, newest first."""
     from roost.schedd.records.history import BytesStore, FileStore, backwards
 
@@ -196,7 +196,7 @@ def _of_file(order: _Order) -> Iterator[AdRow]:
         raise ToolError(f"Error opening history file {order.file}: {error.strerror}") from None
 
 
-def _of_epochs(order: _Order) -> Iterator[AdRow]:
+def _of_epochs(order: _CommandLine) -> Iterator[AdRow]:
     """Runs of jobs, newest first."""
     from roost.cli.condor.asking import config as read
     from roost.runtime.queue.history_file import entries_of, epoch_files
@@ -231,7 +231,7 @@ def _of_epochs(order: _Order) -> Iterator[AdRow]:
         raise ToolError(f"Error: cannot read the epoch history: {error.filename}: {error.strerror}") from None
 
 
-def _meant(order: _Order, entries: Iterable[Entry]) -> Iterator[AdRow]:
+def _meant(order: _CommandLine, entries: Iterable[Entry]) -> Iterator[AdRow]:
     for looked, entry in enumerate(entries, 1):
         if order.scan_limit and looked > order.scan_limit:
             return

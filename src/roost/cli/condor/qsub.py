@@ -58,7 +58,7 @@ _NUMBER: Final = re.compile(r"[+-]?\d+\Z")
 TASKS_MAX: Final = 1_000_000
 
 
-class _Order:
+class _CommandLine:
     """The parsed options of the command line and the script."""
 
     def __init__(self, arguments: list[str]) -> None:
@@ -109,7 +109,7 @@ def _own(arguments: list[str]) -> tuple[list[Given], list[str]]:
 
 def run(name: str, arguments: list[str]) -> int:
     """Run ``condor_qsub``."""
-    order = _Order(arguments)
+    order = _CommandLine(arguments)
     text = _description(order)
     if "print" in order.flags:
         sys.stdout.write(text)
@@ -128,14 +128,14 @@ def run(name: str, arguments: list[str]) -> int:
     return 0
 
 
-def _name(order: _Order) -> str:
+def _name(order: _CommandLine) -> str:
     return order.by_name.get("N") or Path(order.words[0]).name
 
 
 # -- the description ---------------------------------------------------------------------------------------------
 
 
-def _description(order: _Order) -> str:
+def _description(order: _CommandLine) -> str:
     """The submit description. Raises ToolError for options that it cannot express."""
     said, place = order.by_name, _directory(order)
     command = str(Path(order.words[0]).absolute()) if Path(order.words[0]).exists() else order.words[0]
@@ -167,7 +167,7 @@ def _description(order: _Order) -> str:
     return "\n".join([*lines, _queue(said.get("t")), ""])
 
 
-def _directory(order: _Order) -> Path:
+def _directory(order: _CommandLine) -> Path:
     return Path(order.by_name.get("wd") or order.by_name.get("d") or Path.cwd()).absolute()
 
 
@@ -182,7 +182,7 @@ def _quoted(words: list[str]) -> str:
     return f'"{inside}"'
 
 
-def _further(order: _Order) -> Iterator[str]:
+def _further(order: _CommandLine) -> Iterator[str]:
     said = order.by_name
     if "i" in said:
         yield f"input = {_path(said['i'], _directory(order))}"
@@ -203,7 +203,7 @@ def _further(order: _Order) -> Iterator[str]:
         yield "deferral_window = 31536000"
 
 
-def _environment(order: _Order) -> str:
+def _environment(order: _CommandLine) -> str:
     pairs = []
     for each in order.lists["v"]:
         name, equals, value = each.partition("=")

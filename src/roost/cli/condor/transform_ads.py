@@ -33,7 +33,7 @@ _FORMS: Final = {"long": documents.LONG, "json": documents.JSON, "jsonl": docume
                  "new": documents.NEW, "nosort": documents.LONG, "auto": documents.LONG}  # fmt: skip
 
 
-class _Order:
+class _CommandLine:
     """The parsed command line."""
 
     def __init__(self, arguments: list[str]) -> None:
@@ -78,7 +78,7 @@ def run(name: str, arguments: list[str]) -> int:
     from roost.runtime.machine import SystemHost
     from roost.schedd.admission.transform import TransformError, read_transform
 
-    order = _Order(arguments)
+    order = _CommandLine(arguments)
     host = SystemHost()
     rows: list[AdRow] = []
     try:
@@ -96,7 +96,7 @@ def run(name: str, arguments: list[str]) -> int:
     return 0
 
 
-def _texts(order: _Order) -> list[tuple[str, str]]:
+def _texts(order: _CommandLine) -> list[tuple[str, str]]:
     """Origin and text of all rules."""
     found = []
     for path in order.rules:
@@ -117,7 +117,7 @@ def _texts(order: _Order) -> list[tuple[str, str]]:
     return found
 
 
-def _write(order: _Order, rows: list[AdRow]) -> None:
+def _write(order: _CommandLine, rows: list[AdRow]) -> None:
     if order.out == "-":
         documents.write_ads(rows, order.form, sys.stdout)
         return

@@ -67,7 +67,7 @@ class _Log:
         yield from self._reader.feed(data)
 
 
-class _Order:
+class _CommandLine:
     """The parsed command line."""
 
     def __init__(self, arguments: list[str]) -> None:
@@ -126,7 +126,7 @@ def _forms(colon: str) -> frozenset[str]:
 
 def run(name: str, arguments: list[str]) -> int:
     """Run ``condor_wait``."""
-    order = _Order(arguments)
+    order = _CommandLine(arguments)
     until = None if order.seconds is None else time.monotonic() + order.seconds
     log, jobs = _Log(order.log), _Jobs(order)
     for event in log.news():
@@ -150,14 +150,14 @@ def run(name: str, arguments: list[str]) -> int:
     return 0
 
 
-def _nobody(order: _Order) -> int:
+def _nobody(order: _CommandLine) -> int:
     """Report that no job of the log is waited for: HTCondor, and scripts, treat that as done; people get a message."""
     sys.stderr.write(f"This log does not mention {'that job' if order.job else 'any jobs'}!\n")
     sys.stdout.write("All jobs done.\n")
     return 0
 
 
-def _too_late(order: _Order) -> int:
+def _too_late(order: _CommandLine) -> int:
     """Report that time is up. Without a time limit, the log was read to its end, which counts as success."""
     if not order.seconds:
         return 0
@@ -168,7 +168,7 @@ def _too_late(order: _Order) -> int:
 class _Jobs:
     """The jobs that have been submitted, and those that have ended."""
 
-    def __init__(self, order: _Order) -> None:
+    def __init__(self, order: _CommandLine) -> None:
         self._order = order
         self._ended = 0
         #: Jobs that have been submitted and have not ended.

@@ -65,7 +65,7 @@ class _Condition:
         return {"all": inside == total, "any": inside > 0, "none": inside == 0}[self._group]
 
 
-class _Order:
+class _CommandLine:
     """The parsed command line."""
 
     def __init__(self, arguments: list[str]) -> None:
@@ -107,11 +107,11 @@ class _Order:
 
 def run(name: str, arguments: list[str]) -> int:
     """Run ``condor_watch_q``."""
-    order = _Order(arguments)
+    order = _CommandLine(arguments)
     return order.place.ask(lambda pool: _watch(order, pool))
 
 
-def _watch(order: _Order, pool: Pool) -> int:
+def _watch(order: _CommandLine, pool: Pool) -> int:
     choice = order.choice if order.choice.jobs or order.choice.owners else order.choice._replace(owners=(pool.user,))
     screen, pause_s = _Screen(order), _FIRST_S
     seen: dict[int, ClusterRow] = {}
@@ -149,7 +149,7 @@ def _counts(found: list[BatchRow]) -> dict[str, int]:
 class _Screen:
     """The position of the table on the screen."""
 
-    def __init__(self, order: _Order) -> None:
+    def __init__(self, order: _CommandLine) -> None:
         self._flags = order.flags
         self._again = sys.stdout.isatty() and "no-refresh" not in order.flags
         self._last = ""

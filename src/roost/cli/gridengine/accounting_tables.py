@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from roost.gridengine.accounting import GIB
+from roost.gridengine.accounting_lines import GIB
 from roost.model.cell_accounting import NONE, RESOURCES, AccountingRecord
 
 #: The words for codes of `failed`.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from roost.cli.gridengine.accounting_tables import Figures, block, table
 from roost.cli.gridengine.asking import ask, cell_files
 from roost.cli.gridengine.qacct_options import COLUMNS, OPTIONS, Asked, read_options
-from roost.gridengine.accounting import read_line
+from roost.gridengine.accounting_lines import read_line
 from roost.gridengine.commands.errors import Failure
 from roost.model.cell_accounting import NONE, AccountingRecord
 from roost.wire.requests import cell, central

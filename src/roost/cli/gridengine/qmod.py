@@ -57,7 +57,7 @@ _BY_THRESHOLD: Final = (
 _DENIED: Final = "permission-denied"
 
 
-class _Order(NamedTuple):
+class _ItemAction(NamedTuple):
     """An action on one item."""
 
     #: c, d, e, r, s or us
@@ -78,7 +78,7 @@ def run(name: str, arguments: list[str]) -> int:
     return ask(name, lambda pool: _Work(pool, force=force).all_of(orders))
 
 
-def _orders(arguments: Sequence[str]) -> Iterator[_Order]:
+def _orders(arguments: Sequence[str]) -> Iterator[_ItemAction]:
     """The orders of the command line. Raises Failure."""
     at = 0
     while at < len(arguments):
@@ -101,11 +101,11 @@ def _orders(arguments: Sequence[str]) -> Iterator[_Order]:
         at = end
 
 
-def _named(option: str, takes: str, words: Sequence[str]) -> Iterator[_Order]:
+def _named(option: str, takes: str, words: Sequence[str]) -> Iterator[_ItemAction]:
     if takes == _QUEUES:
         verb = option.removesuffix("q")
         parts = (part for word in words for part in word.split(",") if part)
-        yield from (_Order(verb, queue=part, absent=f'invalid queue "{part}"') for part in parts)
+        yield from (_ItemAction(verb, queue=part, absent=f'invalid queue "{part}"') for part in parts)
         return
     verb = option.removesuffix("j") if takes == _JOBS else option
     at = 0
@@ -119,11 +119,11 @@ def _named(option: str, takes: str, words: Sequence[str]) -> Iterator[_Order]:
         of_task = as_job and _NUMBER.match(word)
         absent = f'invalid {kinds} "{word.partition(".")[0] if of_task else word}"'
         if not as_job:
-            yield _Order(verb, queue=word, absent=absent)
+            yield _ItemAction(verb, queue=word, absent=absent)
         else:
             # A comma is not a separator of jobs here.
             job = Named(word) if "," in word or not word else named(words[at : at + count], "qmod")[0]
-            yield _Order(verb, job=job, absent=absent)
+            yield _ItemAction(verb, job=job, absent=absent)
         at += count
 
 
@@ -135,11 +135,11 @@ class _Work:
         self._force = force
         self._who = f"{pool.user}@{host_name()}"
 
-    def all_of(self, orders: Sequence[_Order]) -> int:
+    def all_of(self, orders: Sequence[_ItemAction]) -> int:
         """Carry them out; return the exit status."""
         return max([self._one(order) for order in orders], default=0)
 
-    def _one(self, order: _Order) -> int:
+    def _one(self, order: _ItemAction) -> int:
         if order.job is None and order.verb == "r":
             return self._reschedule_queue(order)
         if order.job is None:
@@ -160,7 +160,7 @@ class _Work:
 
     # -- queue instances -----------------------------------------------------------------------------------------------
 
-    def _instances(self, order: _Order) -> int:
+    def _instances(self, order: _ItemAction) -> int:
         action, called = _STATES[order.verb]
         status = 0
         for row in self._pool.ask(ChangeInstances(action=action, names=(order.queue,))):
@@ -177,7 +177,7 @@ class _Work:
                     _said(f'Queue instance "{row.name}" is already in the specified state: {called}')
         return status
 
-    def _reschedule_queue(self, order: _Order) -> int:
+    def _reschedule_queue(self, order: _ItemAction) -> int:
         instances = select(self._pool, {"q": [order.queue]})
         if not instances:
             return _said(order.absent)

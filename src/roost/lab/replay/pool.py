@@ -27,7 +27,7 @@ from roost.lab.replay.machine import ReplayNode, WatchedNursery
 from roost.lab.replay.queue import ReplaySchedd, Together
 from roost.lab.scenario.values import MACHINE, Scenario, ScenarioCommand, ScenarioMachine, ScheduledAction
 from roost.model import events as nev
-from roost.negotiator.accounts import CHARGED_EVERY_S
+from roost.negotiator.accountant import CHARGED_EVERY_S
 from roost.node.machine import NodeSlot
 from roost.runtime.bus.client import ANSWER_S, Bus, Handler
 from roost.runtime.bus.server import BusAccounts, NatsServer

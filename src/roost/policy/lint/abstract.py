@@ -20,7 +20,7 @@ from roost.policy.model import ValueKind
 INF: Final = math.inf
 
 
-class T:
+class Types:
     """Types a value can be of, as bits: plain numbers, because sets of types are constantly joined and intersected."""
 
     NOTHING: Final = 0
@@ -82,15 +82,15 @@ MEASURES: Final[dict[CatalogueUnit, Measure | None]] = {
 }
 
 _TYPES: Final[dict[ValueKind, int]] = {
-    ValueKind.BOOLEAN: T.BOOLEAN,
-    ValueKind.INTEGER: T.INTEGER,
-    ValueKind.REAL: T.NUMBER,
-    ValueKind.NUMBER: T.NUMBER,
-    ValueKind.STRING: T.STRING,
-    ValueKind.STRING_LIST: T.STRING,
-    ValueKind.LIST: T.LIST,
-    ValueKind.AD: T.AD,
-    ValueKind.ANY: T.DEFINED,
+    ValueKind.BOOLEAN: Types.BOOLEAN,
+    ValueKind.INTEGER: Types.INTEGER,
+    ValueKind.REAL: Types.NUMBER,
+    ValueKind.NUMBER: Types.NUMBER,
+    ValueKind.STRING: Types.STRING,
+    ValueKind.STRING_LIST: Types.STRING,
+    ValueKind.LIST: Types.LIST,
+    ValueKind.AD: Types.AD,
+    ValueKind.ANY: Types.DEFINED,
 }
 
 
@@ -103,7 +103,7 @@ def types_of(kind: ValueKind) -> int:
 class Abstract:
     """A set of values."""
 
-    types: int = T.ANYTHING
+    types: int = Types.ANYTHING
     low: float = -INF
     high: float = INF
     unit: Measure | None = None
@@ -115,16 +115,16 @@ class Abstract:
     @property
     def can_be_true(self) -> bool:
         """Whether a condition would hold for some value."""
-        return bool(self.types & T.TRUE) or (bool(self.types & T.NUMBER) and not self.low == self.high == 0)
+        return bool(self.types & Types.TRUE) or (bool(self.types & Types.NUMBER) and not self.low == self.high == 0)
 
     @property
     def can_be_false(self) -> bool:
         """Whether a condition would be false for some value."""
-        return bool(self.types & T.FALSE) or (bool(self.types & T.NUMBER) and self.low <= 0 <= self.high)
+        return bool(self.types & Types.FALSE) or (bool(self.types & Types.NUMBER) and self.low <= 0 <= self.high)
 
     @property
     def can_be_undefined(self) -> bool:
-        return bool(self.types & T.UNDEFINED)
+        return bool(self.types & Types.UNDEFINED)
 
     def only(self, types: int) -> bool:
         """Whether the value is certain to be of one of these types."""
@@ -143,10 +143,10 @@ class Abstract:
     @property
     def interval(self) -> tuple[float, float]:
         """Bounds when taken as a number: booleans are 0 and 1."""
-        low, high = (self.low, self.high) if self.types & T.NUMBER else (INF, -INF)
-        if self.types & T.TRUE:
+        low, high = (self.low, self.high) if self.types & Types.NUMBER else (INF, -INF)
+        if self.types & Types.TRUE:
             low, high = min(low, 1.0), max(high, 1.0)
-        if self.types & T.FALSE:
+        if self.types & Types.FALSE:
             low, high = min(low, 0.0), max(high, 0.0)
         return low, high
 
@@ -154,17 +154,17 @@ class Abstract:
     def single(self) -> float | None:
         """The number, if there is only one possible."""
         low, high = self.interval
-        return low if low == high and self.only(T.COUNTABLE) else None
+        return low if low == high and self.only(Types.COUNTABLE) else None
 
 
 ANYTHING: Final = Abstract()
-NOTHING: Final = Abstract(T.NOTHING)
-UNDEFINED: Final = Abstract(T.UNDEFINED)
-ERROR: Final = Abstract(T.ERROR)
-TRUE: Final = Abstract(T.TRUE, constant=True)
-FALSE: Final = Abstract(T.FALSE, constant=True)
-BOOLEAN: Final = Abstract(T.BOOLEAN)
-STRING: Final = Abstract(T.STRING)
+NOTHING: Final = Abstract(Types.NOTHING)
+UNDEFINED: Final = Abstract(Types.UNDEFINED)
+ERROR: Final = Abstract(Types.ERROR)
+TRUE: Final = Abstract(Types.TRUE, constant=True)
+FALSE: Final = Abstract(Types.FALSE, constant=True)
+BOOLEAN: Final = Abstract(Types.BOOLEAN)
+STRING: Final = Abstract(Types.STRING)
 
 
 def union(*values: Abstract) -> Abstract:
@@ -174,11 +174,11 @@ def union(*values: Abstract) -> Abstract:
         return NOTHING
     if len(values) == 1:
         return values[0]
-    types = T.NOTHING
+    types = Types.NOTHING
     for value in values:
         types |= value.types
-    numeric = [v for v in values if v.types & T.NUMBER]
-    textual = [v for v in values if v.types & T.STRING]
+    numeric = [v for v in values if v.types & Types.NUMBER]
+    textual = [v for v in values if v.types & Types.STRING]
     units = {v.unit for v in numeric if v.unit is not None and v.unit != PLAIN}
     texts: tuple[str, ...] | None = ()
     for value in textual:
@@ -195,7 +195,7 @@ def union(*values: Abstract) -> Abstract:
 
 def number(low: float, high: float, *, unit: Measure | None = None, integer: bool = False) -> Abstract:
     """A number between bounds."""
-    return Abstract(T.INTEGER if integer else T.NUMBER, low, high, unit)
+    return Abstract(Types.INTEGER if integer else Types.NUMBER, low, high, unit)
 
 
 _BYTE_STEPS: Final = (1024.0, 1024.0**2, 1024.0**3, 1024.0**4)

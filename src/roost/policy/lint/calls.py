@@ -12,7 +12,7 @@ from typing import Final
 from roost.classad import functions
 from roost.classad.partial import KIND_TESTS
 from roost.classad.syntax import Node
-from roost.policy.lint.abstract import ANYTHING, ERROR, INF, INSTANT, PLAIN, Abstract, T, number
+from roost.policy.lint.abstract import ANYTHING, ERROR, INF, INSTANT, PLAIN, Abstract, Types, number
 
 _CONDITIONS: Final = frozenset(
     (
@@ -63,7 +63,7 @@ _NUMBERS: Final = frozenset(("pow", "sum", "avg", "stringlistmin", "stringlistma
 #: Functions whose result has the unit of their first argument.
 _LIKE_FIRST: Final = frozenset(("int", "real", "floor", "ceil", "ceiling", "round", "quantize"))
 
-_MAYBE: Final = T.UNDEFINED | T.ERROR
+_MAYBE: Final = Types.UNDEFINED | Types.ERROR
 
 
 def call_result(name: str, args: Sequence[Node], values: Sequence[Abstract]) -> Abstract:
@@ -74,29 +74,29 @@ def call_result(name: str, args: Sequence[Node], values: Sequence[Abstract]) -> 
     if name == "time":
         return number(1.0, INF, unit=INSTANT, integer=True)
     if name == "random":
-        return number(0.0, INF, unit=PLAIN).with_(T.ERROR if args else T.NOTHING)
+        return number(0.0, INF, unit=PLAIN).with_(Types.ERROR if args else Types.NOTHING)
     if name in KIND_TESTS:
         return _predicate(name, values)
     maybe = _passed_on(values)
-    if name == "member" and len(values) == 2 and not values[1].types & (T.LIST | T.UNDEFINED):
+    if name == "member" and len(values) == 2 and not values[1].types & (Types.LIST | Types.UNDEFINED):
         return ERROR
     if name in _CONDITIONS:
-        return Abstract(T.BOOLEAN | maybe | T.ERROR)
+        return Abstract(Types.BOOLEAN | maybe | Types.ERROR)
     if name in _STRINGS:
-        return Abstract(T.STRING | maybe)
+        return Abstract(Types.STRING | maybe)
     if name in _COUNTS:
         return number(0.0, INF, unit=PLAIN).with_(_MAYBE)
     if name in _NUMBERS:
-        return Abstract(T.NUMBER | _MAYBE)
+        return Abstract(Types.NUMBER | _MAYBE)
     if name in _LIKE_FIRST:
         return _like_first(name, values)
     if name in ("min", "max"):
-        return Abstract(T.NUMBER | _MAYBE)
+        return Abstract(Types.NUMBER | _MAYBE)
     return ANYTHING
 
 
 def _passed_on(values: Sequence[Abstract]) -> int:
-    types = T.NOTHING
+    types = Types.NOTHING
     for value in values:
         types |= value.types & _MAYBE
     return types
@@ -104,29 +104,32 @@ def _passed_on(values: Sequence[Abstract]) -> int:
 
 def _predicate(name: str, values: Sequence[Abstract]) -> Abstract:
     asked = {
-        "isundefined": T.UNDEFINED,
-        "iserror": T.ERROR,
-        "isstring": T.STRING,
-        "isinteger": T.INTEGER,
-        "isreal": T.REAL,
-        "isboolean": T.BOOLEAN,
-        "islist": T.LIST,
-        "isclassad": T.AD,
-    }.get(name, T.TIME)
+        "isundefined": Types.UNDEFINED,
+        "iserror": Types.ERROR,
+        "isstring": Types.STRING,
+        "isinteger": Types.INTEGER,
+        "isreal": Types.REAL,
+        "isboolean": Types.BOOLEAN,
+        "islist": Types.LIST,
+        "isclassad": Types.AD,
+    }.get(name, Types.TIME)
     value = values[0]
-    return Abstract((T.TRUE if value.types & asked else T.NOTHING) | (T.FALSE if value.types & ~asked else T.NOTHING))
+    return Abstract(
+        (Types.TRUE if value.types & asked else Types.NOTHING)
+        | (Types.FALSE if value.types & ~asked else Types.NOTHING)
+    )
 
 
 def _like_first(name: str, values: Sequence[Abstract]) -> Abstract:
     value = values[0]
     # Some of these turn UNDEFINED into ERROR.
-    types = value.types & _MAYBE | (T.ERROR if value.can_be_undefined else T.NOTHING)
-    if value.types & (T.COUNTABLE | T.STRING | T.TIME):
-        types |= T.NUMBER if name in ("real", "quantize") else T.INTEGER
-    if value.types & (T.STRING | T.LIST | T.AD):
-        types |= T.ERROR
+    types = value.types & _MAYBE | (Types.ERROR if value.can_be_undefined else Types.NOTHING)
+    if value.types & (Types.COUNTABLE | Types.STRING | Types.TIME):
+        types |= Types.NUMBER if name in ("real", "quantize") else Types.INTEGER
+    if value.types & (Types.STRING | Types.LIST | Types.AD):
+        types |= Types.ERROR
     low, high = value.interval
-    if value.types & (T.STRING | T.TIME) or low > high:
+    if value.types & (Types.STRING | Types.TIME) or low > high:
         low, high = -INF, INF
     slack = 0.0 if name == "real" else 1.0
     return Abstract(types, low - slack, INF if name == "quantize" else high + slack, value.unit)

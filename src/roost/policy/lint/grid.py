@@ -20,7 +20,7 @@ from roost.base.records import dataclass, field
 from roost.classad.syntax import Binary, Name, Node, Op, Select, children, strip
 from roost.classad.values import UNDEFINED, Value, fold
 from roost.policy.attributes import attributes_named
-from roost.policy.lint.abstract import T
+from roost.policy.lint.abstract import Types
 from roost.policy.lint.pool import Expression
 from roost.policy.lint.scope import row_of
 from roost.policy.lint.shapes import reference, references
@@ -218,7 +218,7 @@ def _comparisons(expression: Expression) -> Iterator[tuple[list[tuple[AdKind | N
             terms = [(side_of(expression, where, name), fold(name)) for where, name in names_inside(side)]
             if not terms or len(terms) > 4:
                 continue
-            number = limit.single if limit.constant and limit.only(T.NUMBER) else None
+            number = limit.single if limit.constant and limit.only(Types.NUMBER) else None
             text = limit.texts[0] if limit.constant and limit.texts else None
             if number is not None and len(terms) == 1:
                 number = _solved(expression, side, number)

@@ -37,7 +37,7 @@ from roost.classad.unparse import unparse
 from roost.classad.values import UNDEFINED as UNDEFINED_VALUE
 from roost.classad.values import fold
 from roost.policy.lint import abstract
-from roost.policy.lint.abstract import ANYTHING, Abstract, T, union
+from roost.policy.lint.abstract import ANYTHING, Abstract, Types, union
 from roost.policy.lint.calls import call_result
 from roost.policy.lint.operators import (
     ARITHMETIC,
@@ -116,7 +116,7 @@ class Inference:
             case Elvis(left=left, right=right):
                 first = self.node(left, facts)
                 second = self.node(right, facts)
-                return union(first.without(T.UNDEFINED), second) if first.can_be_undefined else first
+                return union(first.without(Types.UNDEFINED), second) if first.can_be_undefined else first
             case Subscript(base=base, index=index):
                 self.node(base, facts)
                 self.node(index, facts)
@@ -128,9 +128,9 @@ class Inference:
             case ListNode(items=items):
                 for item in items:
                     self.node(item, facts)
-                return Abstract(T.LIST)
+                return Abstract(Types.LIST)
             case AdNode():
-                return Abstract(T.AD)
+                return Abstract(Types.AD)
 
     def _known(self, node: Node, facts: Facts) -> Abstract | None:
         return facts.get(key_of(node)) if facts else None
@@ -182,7 +182,7 @@ class Inference:
             parts.append(other)
         if decided.can_be_undefined:
             parts.append(abstract.UNDEFINED)
-        if decided.types & (T.ERROR | T.STRING | T.LIST | T.AD | T.TIME):
+        if decided.types & (Types.ERROR | Types.STRING | Types.LIST | Types.AD | Types.TIME):
             parts.append(abstract.ERROR)
         return union(*parts)
 
@@ -216,9 +216,9 @@ class Inference:
             case Name() | Select():
                 known = self._current(node, facts)
                 if outcome:
-                    facts[key_of(node)] = known.without(T.UNDEFINED | T.ERROR | T.FALSE)
+                    facts[key_of(node)] = known.without(Types.UNDEFINED | Types.ERROR | Types.FALSE)
                 else:
-                    facts[key_of(node)] = known.without(T.TRUE)
+                    facts[key_of(node)] = known.without(Types.TRUE)
             case Call(name=name, args=(argument,)) if fold(name) == "isundefined":
                 self._undefined(argument, outcome, facts)
             case _:
@@ -229,7 +229,7 @@ class Inference:
         self._assume(node, False, facts)
         node = strip(node)
         if isinstance(node, Name | Select):
-            facts[key_of(node)] = self._current(node, facts).without(T.UNDEFINED | T.ERROR)
+            facts[key_of(node)] = self._current(node, facts).without(Types.UNDEFINED | Types.ERROR)
 
     def _current(self, node: Node, facts: Facts) -> Abstract:
         return facts.get(key_of(node)) or self.of(node)
@@ -242,7 +242,7 @@ class Inference:
             limit = self.of(other)
             known = self._current(side, facts)
             narrowed = narrow(known, seen, limit)
-            facts[key_of(side)] = narrowed.without(T.UNDEFINED | T.ERROR) if holds else narrowed
+            facts[key_of(side)] = narrowed.without(Types.UNDEFINED | Types.ERROR) if holds else narrowed
 
     def _identified(self, node: Binary, same: bool, facts: dict[str, Abstract]) -> None:
         for side, other in ((node.left, node.right), (node.right, node.left)):
@@ -253,16 +253,16 @@ class Inference:
                 self._undefined(side, same, facts)
             elif same:
                 facts[key_of(side)] = narrow(self._current(side, facts), Op.EQ, self.of(other)).without(
-                    T.UNDEFINED | T.ERROR
+                    Types.UNDEFINED | Types.ERROR
                 )
             elif isinstance(other.value, bool):
-                facts[key_of(side)] = self._current(side, facts).without(T.TRUE if other.value else T.FALSE)
+                facts[key_of(side)] = self._current(side, facts).without(Types.TRUE if other.value else Types.FALSE)
 
     def _undefined(self, node: Node, is_so: bool, facts: dict[str, Abstract]) -> None:
         node = strip(node)
         if isinstance(node, Name | Select):
             known = self._current(node, facts)
-            facts[key_of(node)] = abstract.UNDEFINED if is_so else known.without(T.UNDEFINED)
+            facts[key_of(node)] = abstract.UNDEFINED if is_so else known.without(Types.UNDEFINED)
 
 
 def key_of(node: Node) -> str:

@@ -15,7 +15,7 @@ from typing import Final
 from roost.classad.syntax import Binary, Call, Literal, Node, Op, children, strip
 from roost.classad.values import fold
 from roost.policy.catalogue import KNOB_POLICIES
-from roost.policy.lint.abstract import T
+from roost.policy.lint.abstract import Types
 from roost.policy.lint.grid import DRIVEN, ORDER, SENSORS, is_axis, names_inside, side_of
 from roost.policy.lint.operators import SWAPPED
 from roost.policy.lint.pool import Expression
@@ -89,7 +89,7 @@ def _limit_of_time(expression: Expression, node: Binary) -> float | None:
     """The constant with which a time since a change is compared; None if the node is not such a comparison."""
     for side, other in ((strip(node.left), node.right), (strip(node.right), node.left)):
         limit = expression.alone.of(other)
-        number = limit.single if limit.constant and limit.only(T.NUMBER) else None
+        number = limit.single if limit.constant and limit.only(Types.NUMBER) else None
         if number is None or not isfinite(number):
             continue
         if not isinstance(side, Binary) or side.op is not Op.SUB or not _is_now(side.left):

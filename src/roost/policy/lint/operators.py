@@ -15,7 +15,7 @@ from roost.classad.values import ERROR as ERROR_VALUE
 from roost.classad.values import UNDEFINED as UNDEFINED_VALUE
 from roost.classad.values import AbsTime, RelTime, fold
 from roost.policy.lint import abstract
-from roost.policy.lint.abstract import PLAIN, Abstract, Measure, T, over, products, scaled, times
+from roost.policy.lint.abstract import PLAIN, Abstract, Measure, Types, over, products, scaled, times
 
 ORDER: Final = frozenset((Op.LT, Op.LE, Op.GT, Op.GE))
 COMPARISONS: Final = frozenset((*ORDER, Op.EQ, Op.NE))
@@ -34,29 +34,29 @@ def of_constant(value: object) -> Abstract:
     if isinstance(value, bool):
         return abstract.TRUE if value else abstract.FALSE
     if isinstance(value, int | float):
-        return Abstract(T.INTEGER if isinstance(value, int) else T.REAL, value, value, PLAIN, constant=True)
+        return Abstract(Types.INTEGER if isinstance(value, int) else Types.REAL, value, value, PLAIN, constant=True)
     if isinstance(value, str):
-        return Abstract(T.STRING, texts=(value,), constant=True)
-    return Abstract(T.TIME if isinstance(value, AbsTime | RelTime) else T.DEFINED)
+        return Abstract(Types.STRING, texts=(value,), constant=True)
+    return Abstract(Types.TIME if isinstance(value, AbsTime | RelTime) else Types.DEFINED)
 
 
 def narrow(known: Abstract, op: Op, limit: Abstract) -> Abstract:
     """`known` where ``known op limit`` holds, as far as the limit is constant."""
-    if limit.texts is not None and limit.only(T.STRING):
+    if limit.texts is not None and limit.only(Types.STRING):
         wanted = {fold(text) for text in limit.texts}
         if op is Op.EQ:
             texts = limit.texts if known.texts is None else tuple([t for t in known.texts if fold(t) in wanted])
-            types = T.STRING if known.types & T.STRING and texts else T.NOTHING
-            return replace(known, types=types | (known.types & (T.UNDEFINED | T.ERROR)), texts=texts)
+            types = Types.STRING if known.types & Types.STRING and texts else Types.NOTHING
+            return replace(known, types=types | (known.types & (Types.UNDEFINED | Types.ERROR)), texts=texts)
         if op is Op.NE and known.texts is not None and len(wanted) == 1:
             texts = tuple([t for t in known.texts if fold(t) not in wanted])
-            return replace(known, types=known.types if texts else known.types & ~T.STRING, texts=texts)
+            return replace(known, types=known.types if texts else known.types & ~Types.STRING, texts=texts)
         return known
     bound = limit.single
-    if bound is None or not known.types & T.NUMBER or known.types & T.BOOLEAN:
+    if bound is None or not known.types & Types.NUMBER or known.types & Types.BOOLEAN:
         return known
     low, high = known.low, known.high
-    whole = known.types & T.NUMBER == T.INTEGER and float(bound).is_integer()
+    whole = known.types & Types.NUMBER == Types.INTEGER and float(bound).is_integer()
     above, below = (bound + 1, bound - 1) if whole else (nextafter(bound, inf), nextafter(bound, -inf))
     match op:
         case Op.GT:
@@ -74,56 +74,56 @@ def narrow(known: Abstract, op: Op, limit: Abstract) -> Abstract:
         case _:
             return known
     if low > high:
-        return known.without(T.NUMBER)
+        return known.without(Types.NUMBER)
     return replace(known, low=low, high=high)
 
 
 def conjunction(a: Abstract, b: Abstract) -> Abstract:
     """``a && b``."""
-    types = T.NOTHING
-    other = T.STRING | T.LIST | T.AD | T.TIME | T.ERROR
+    types = Types.NOTHING
+    other = Types.STRING | Types.LIST | Types.AD | Types.TIME | Types.ERROR
     goes_on = a.can_be_true or a.can_be_undefined
     if a.can_be_true and b.can_be_true:
-        types |= T.TRUE
+        types |= Types.TRUE
     if a.can_be_false or (goes_on and b.can_be_false):
-        types |= T.FALSE
+        types |= Types.FALSE
     if (a.can_be_undefined and (b.can_be_true or b.can_be_undefined)) or (a.can_be_true and b.can_be_undefined):
-        types |= T.UNDEFINED
+        types |= Types.UNDEFINED
     if a.types & other or (goes_on and b.types & other):
-        types |= T.ERROR
+        types |= Types.ERROR
     return Abstract(types, constant=a.constant and b.constant)
 
 
 def disjunction(a: Abstract, b: Abstract) -> Abstract:
     """``a || b``."""
-    types = T.NOTHING
-    other = T.STRING | T.LIST | T.AD | T.TIME | T.ERROR
+    types = Types.NOTHING
+    other = Types.STRING | Types.LIST | Types.AD | Types.TIME | Types.ERROR
     goes_on = a.can_be_false or a.can_be_undefined
     if a.can_be_true or (goes_on and b.can_be_true):
-        types |= T.TRUE
+        types |= Types.TRUE
     if a.can_be_false and b.can_be_false:
-        types |= T.FALSE
+        types |= Types.FALSE
     if (a.can_be_undefined and (b.can_be_false or b.can_be_undefined)) or (a.can_be_false and b.can_be_undefined):
-        types |= T.UNDEFINED
+        types |= Types.UNDEFINED
     if a.types & other or (goes_on and b.types & other):
-        types |= T.ERROR
+        types |= Types.ERROR
     return Abstract(types, constant=a.constant and b.constant)
 
 
 def unary(op: Op, value: Abstract) -> Abstract:
     """A prefix operator."""
     if op is Op.NOT:
-        types = value.types & (T.UNDEFINED | T.ERROR)
+        types = value.types & (Types.UNDEFINED | Types.ERROR)
         if value.can_be_true:
-            types |= T.FALSE
+            types |= Types.FALSE
         if value.can_be_false:
-            types |= T.TRUE
-        if value.types & (T.STRING | T.LIST | T.AD | T.TIME):
-            types |= T.ERROR
+            types |= Types.TRUE
+        if value.types & (Types.STRING | Types.LIST | Types.AD | Types.TIME):
+            types |= Types.ERROR
         return Abstract(types, constant=value.constant)
-    types = value.types & (T.UNDEFINED | T.ERROR | T.NUMBER | T.TIME)
-    if value.types & (T.STRING | T.LIST | T.AD | T.BOOLEAN):
-        types |= T.ERROR
+    types = value.types & (Types.UNDEFINED | Types.ERROR | Types.NUMBER | Types.TIME)
+    if value.types & (Types.STRING | Types.LIST | Types.AD | Types.BOOLEAN):
+        types |= Types.ERROR
     if op is Op.SUB:
         return Abstract(types, -value.high, -value.low, value.unit, constant=value.constant)
     if op is Op.ADD:
@@ -139,37 +139,37 @@ def binary(op: Op, a: Abstract, b: Abstract) -> Abstract:
         return _comparison(op, a, b)
     if op in ARITHMETIC:
         return _arithmetic(op, a, b)
-    types = (a.types | b.types) & (T.UNDEFINED | T.ERROR)
-    if a.types & T.INTEGER and b.types & T.INTEGER:
-        types |= T.INTEGER
-    if (a.types | b.types) & (T.DEFINED & ~T.INTEGER):
-        types |= T.ERROR
+    types = (a.types | b.types) & (Types.UNDEFINED | Types.ERROR)
+    if a.types & Types.INTEGER and b.types & Types.INTEGER:
+        types |= Types.INTEGER
+    if (a.types | b.types) & (Types.DEFINED & ~Types.INTEGER):
+        types |= Types.ERROR
     return Abstract(types, constant=a.constant and b.constant)
 
 
 def _exceptions(a: Abstract, b: Abstract) -> int:
     """UNDEFINED and ERROR as a strict operator passes them on."""
-    types = (a.types | b.types) & T.ERROR
-    if (a.can_be_undefined and b.types & ~T.ERROR) or (b.can_be_undefined and a.types & ~T.ERROR):
-        types |= T.UNDEFINED
+    types = (a.types | b.types) & Types.ERROR
+    if (a.can_be_undefined and b.types & ~Types.ERROR) or (b.can_be_undefined and a.types & ~Types.ERROR):
+        types |= Types.UNDEFINED
     return types
 
 
 def _comparison(op: Op, a: Abstract, b: Abstract) -> Abstract:
     types = _exceptions(a, b)
-    if a.types & T.COUNTABLE and b.types & T.COUNTABLE:
+    if a.types & Types.COUNTABLE and b.types & Types.COUNTABLE:
         types |= _ordered(op, a.interval, b.interval)
-    if a.types & T.STRING and b.types & T.STRING:
+    if a.types & Types.STRING and b.types & Types.STRING:
         types |= _texts(op, a, b)
-    if a.types & T.TIME and b.types & T.TIME:
-        types |= T.BOOLEAN
+    if a.types & Types.TIME and b.types & Types.TIME:
+        types |= Types.BOOLEAN
     for x, y in ((a, b), (b, a)):
-        if x.types & T.STRING and y.types & (T.COUNTABLE | T.LIST | T.AD | T.TIME):
-            types |= T.ERROR
-        if x.types & (T.LIST | T.AD) and y.types & T.DEFINED:
-            types |= T.ERROR
-        if x.types & T.TIME and y.types & T.COUNTABLE:
-            types |= T.ERROR
+        if x.types & Types.STRING and y.types & (Types.COUNTABLE | Types.LIST | Types.AD | Types.TIME):
+            types |= Types.ERROR
+        if x.types & (Types.LIST | Types.AD) and y.types & Types.DEFINED:
+            types |= Types.ERROR
+        if x.types & Types.TIME and y.types & Types.COUNTABLE:
+            types |= Types.ERROR
     return Abstract(types, constant=a.constant and b.constant)
 
 
@@ -189,59 +189,59 @@ def _ordered(op: Op, a: tuple[float, float], b: tuple[float, float]) -> int:
             meet = a_low <= b_high and b_low <= a_high
             alone = a_low == a_high == b_low == b_high
             yes, no = (meet, not alone) if op is Op.EQ else (not alone, meet)
-    return (T.TRUE if yes else T.NOTHING) | (T.FALSE if no else T.NOTHING)
+    return (Types.TRUE if yes else Types.NOTHING) | (Types.FALSE if no else Types.NOTHING)
 
 
 def _texts(op: Op, a: Abstract, b: Abstract) -> int:
     if op not in (Op.EQ, Op.NE) or a.texts is None or b.texts is None:
-        return T.BOOLEAN
+        return Types.BOOLEAN
     left, right = {fold(t) for t in a.texts}, {fold(t) for t in b.texts}
     equal, different = bool(left & right), len(left | right) > 1
     if op is Op.NE:
         equal, different = different, equal
-    return (T.TRUE if equal else T.NOTHING) | (T.FALSE if different else T.NOTHING)
+    return (Types.TRUE if equal else Types.NOTHING) | (Types.FALSE if different else Types.NOTHING)
 
 
 def _identity(op: Op, a: Abstract, b: Abstract) -> Abstract:
     shared = a.types & b.types
-    same = bool(shared & ~(T.NUMBER | T.STRING | T.LIST | T.AD))
-    if shared & T.NUMBER:
+    same = bool(shared & ~(Types.NUMBER | Types.STRING | Types.LIST | Types.AD))
+    if shared & Types.NUMBER:
         same |= a.low <= b.high and b.low <= a.high
-    if shared & T.STRING:
+    if shared & Types.STRING:
         same |= a.texts is None or b.texts is None or bool(set(a.texts) & set(b.texts))
-    alone = a.types == b.types and a.types in (T.UNDEFINED, T.ERROR, T.TRUE, T.FALSE)
-    alone |= a.only(T.INTEGER) and b.only(T.INTEGER) and a.low == a.high == b.low == b.high
+    alone = a.types == b.types and a.types in (Types.UNDEFINED, Types.ERROR, Types.TRUE, Types.FALSE)
+    alone |= a.only(Types.INTEGER) and b.only(Types.INTEGER) and a.low == a.high == b.low == b.high
     if op is Op.ISNT:
-        types = (T.FALSE if same else T.NOTHING) | (T.NOTHING if alone else T.TRUE)
+        types = (Types.FALSE if same else Types.NOTHING) | (Types.NOTHING if alone else Types.TRUE)
     else:
-        types = (T.TRUE if same else T.NOTHING) | (T.NOTHING if alone else T.FALSE)
-    if shared & (T.LIST | T.AD):
-        types |= T.ERROR | T.BOOLEAN
+        types = (Types.TRUE if same else Types.NOTHING) | (Types.NOTHING if alone else Types.FALSE)
+    if shared & (Types.LIST | Types.AD):
+        types |= Types.ERROR | Types.BOOLEAN
     return Abstract(types, constant=a.constant and b.constant)
 
 
 def _arithmetic(op: Op, a: Abstract, b: Abstract) -> Abstract:
     types = _exceptions(a, b)
-    bad = T.STRING | T.LIST | T.AD
-    if (a.types & bad and b.types & T.DEFINED) or (b.types & bad and a.types & T.DEFINED):
-        types |= T.ERROR
-    if (a.types | b.types) & T.TIME:
-        types |= T.TIME | T.NUMBER | T.ERROR
-    if not (a.types & T.COUNTABLE and b.types & T.COUNTABLE):
+    bad = Types.STRING | Types.LIST | Types.AD
+    if (a.types & bad and b.types & Types.DEFINED) or (b.types & bad and a.types & Types.DEFINED):
+        types |= Types.ERROR
+    if (a.types | b.types) & Types.TIME:
+        types |= Types.TIME | Types.NUMBER | Types.ERROR
+    if not (a.types & Types.COUNTABLE and b.types & Types.COUNTABLE):
         return Abstract(types)
-    real = (a.types | b.types) & T.REAL
-    if a.types & (T.INTEGER | T.BOOLEAN) and b.types & (T.INTEGER | T.BOOLEAN):
-        types |= T.INTEGER
+    real = (a.types | b.types) & Types.REAL
+    if a.types & (Types.INTEGER | Types.BOOLEAN) and b.types & (Types.INTEGER | Types.BOOLEAN):
+        types |= Types.INTEGER
     if real:
-        types |= T.REAL
+        types |= Types.REAL
     (low, high), unit = _bounds(op, a, b), _unit(op, a, b)
     divisor = b.interval
     if op in (Op.DIV, Op.MOD) and divisor[0] <= 0 <= divisor[1]:
-        types |= T.ERROR
+        types |= Types.ERROR
         if divisor == (0.0, 0.0):
-            types &= ~T.NUMBER
+            types &= ~Types.NUMBER
     if op is Op.MOD and real:
-        types |= T.ERROR
+        types |= Types.ERROR
     return Abstract(types, low, high, unit, constant=a.constant and b.constant)
 
 
@@ -255,7 +255,7 @@ def _bounds(op: Op, a: Abstract, b: Abstract) -> tuple[float, float]:
         case Op.MUL:
             return times((a_low, a_high), (b_low, b_high))
         case Op.DIV:
-            whole = not (a.types | b.types) & T.REAL
+            whole = not (a.types | b.types) & Types.REAL
             return over((a_low, a_high), (b_low, b_high), integer=whole)
         case _:
             size = max(abs(b_low), abs(b_high))
@@ -291,4 +291,4 @@ def _unit(op: Op, a: Abstract, b: Abstract) -> Measure | None:
 
 def _counted(value: Abstract) -> Measure | None:
     """The unit of a value; truth values are plain numbers."""
-    return PLAIN if not value.types & T.NUMBER and value.types & T.BOOLEAN else value.unit
+    return PLAIN if not value.types & Types.NUMBER and value.types & Types.BOOLEAN else value.unit

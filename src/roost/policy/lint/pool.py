@@ -22,7 +22,7 @@ from roost.config.knobs import SUBSYSTEMS
 from roost.config.knobs import find as find_knob
 from roost.config.references import names_in
 from roost.policy.catalogue import KNOB_POLICIES, VARIANTS
-from roost.policy.lint.abstract import ANYTHING, PLAIN, Abstract, T
+from roost.policy.lint.abstract import ANYTHING, PLAIN, Abstract, Types
 from roost.policy.lint.expression import Expression
 from roost.policy.lint.findings import SourcePlace
 from roost.policy.lint.inference import Inference
@@ -208,7 +208,7 @@ class Pool:
         if any(_plain(key) == "cpubusy" for key in self.config.chains):
             # If CpuBusy is configured, the daemon always publishes these.
             machine = self.published.setdefault(AdKind.MACHINE, {})
-            machine["cpuisbusy"] = lambda: Abstract(T.BOOLEAN)
+            machine["cpuisbusy"] = lambda: Abstract(Types.BOOLEAN)
         for member in self.members("startd_job_attrs"):
             self.published.setdefault(AdKind.MACHINE, {}).setdefault(fold(member), self._foreign)
         return listed
@@ -269,8 +269,8 @@ class Pool:
         self._open.discard(expression.knob)
         # Slots and machines may set it to something else of that kind.
         types = result.types
-        if types & T.BOOLEAN:
-            types |= T.BOOLEAN
+        if types & Types.BOOLEAN:
+            types |= Types.BOOLEAN
         return Abstract(types, unit=result.unit if result.unit != PLAIN else None)
 
 

@@ -14,11 +14,11 @@ from functools import lru_cache
 from roost.base.records import dataclass
 from roost.classad.values import fold
 from roost.policy.attributes import ATTRIBUTES, attributes_named
-from roost.policy.lint.abstract import ANYTHING, INF, MEASURES, UNDEFINED, Abstract, T, types_of, union
+from roost.policy.lint.abstract import ANYTHING, INF, MEASURES, UNDEFINED, Abstract, Types, types_of, union
 from roost.policy.model import AdKind, Attribute
 
 #: The possible values of an attribute defined elsewhere.
-FOREIGN = ANYTHING.without(T.ERROR)
+FOREIGN = ANYTHING.without(Types.ERROR)
 
 
 @lru_cache(maxsize=4096)
@@ -35,8 +35,8 @@ def of_row(row: Attribute) -> Abstract:
     """The values that an attribute can have."""
     types = types_of(row.kind)
     if not row.always:
-        types |= T.UNDEFINED
-    numeric = bool(types & T.NUMBER)
+        types |= Types.UNDEFINED
+    numeric = bool(types & Types.NUMBER)
     return Abstract(
         types,
         -INF if row.low is None or not numeric else row.low,
@@ -58,12 +58,12 @@ class Scope:
     def of_name(self, name: str) -> Abstract:
         """An unscoped name."""
         if fold(name) == "currenttime":
-            return of_row(_CURRENT_TIME) if _CURRENT_TIME else FOREIGN.without(T.UNDEFINED)
+            return of_row(_CURRENT_TIME) if _CURRENT_TIME else FOREIGN.without(Types.UNDEFINED)
         mine, others = self._in(name, self.my), self._in(name, self.target)
         if mine is None:
             return others if others is not None else FOREIGN
         if mine.can_be_undefined and others is not None:
-            return union(mine.without(T.UNDEFINED), others)
+            return union(mine.without(Types.UNDEFINED), others)
         return mine
 
     def of_scope(self, scope: str, name: str) -> Abstract:

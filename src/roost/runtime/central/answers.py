@@ -10,7 +10,7 @@ from roost.classad.allowance import Allowance
 from roost.collector import advertised
 from roost.collector.table import projection_of
 from roost.model.cycle_answers import CycleFigures, JobInCell, JobInCycle
-from roost.negotiator.accounts import AccountError
+from roost.negotiator.accountant import AccountError
 from roost.negotiator.timing import Urgency
 from roost.runtime.bus.answer_pieces import ROWS_PER_ANSWER
 from roost.runtime.bus.budget import STEPS_AT_ONCE, STEPS_EACH, Budget, too_many_steps

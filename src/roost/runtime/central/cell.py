@@ -480,7 +480,7 @@ class PoolCell:
         """Let the queue record the hosts' load reports, as often as hosts of Grid Engine report, while the cell wants
         it.
         """
-        from roost.gridengine.pool.reporting import loads
+        from roost.gridengine.pool.host_reports import loads
 
         await asyncio.sleep(interval_s)
         self._reports = False
@@ -495,9 +495,9 @@ class PoolCell:
     def _start_reports(self) -> None:
         """Start recording load reports if the cell wants that."""
         from roost.gridengine.objects.host import GLOBAL
-        from roost.gridengine.pool.accounting import reports
+        from roost.gridengine.pool.accounting_settings import reports
         from roost.gridengine.pool.context import report_s
-        from roost.gridengine.pool.reporting import reports_any
+        from roost.gridengine.pool.host_reports import reports_any
 
         cell = None if self._found is None else self._found.cell
         if cell is not None and self.governs and not self._reports and reports(cell) and reports_any(cell):

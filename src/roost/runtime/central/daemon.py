@@ -26,7 +26,7 @@ from roost.defrag.policy import is_wanted
 from roost.model.addresses import daemon_address
 from roost.model.causes import CauseIds
 from roost.model.digests import digest
-from roost.negotiator.accounts import CHARGED_EVERY_S
+from roost.negotiator.accountant import CHARGED_EVERY_S
 from roost.negotiator.settings import intervals_from
 from roost.negotiator.snapshot import Plan, Pledge, Snapshot, SubmitterDemand
 from roost.negotiator.timing import CycleTimer, Urgency

@@ -1,6 +1,6 @@
 """The negotiator in the central manager: its settings, the users' accounts on disk, and its state between cycles.
 
-`roost.negotiator` makes the decisions; this module stores its values. Accounts are one JSON file in the state
+`roost.negotiator` makes the decisions; this module stores its values. Accountant are one JSON file in the state
 directory, replaced as a whole; a file that cannot be read is renamed, and all users start over.
 """
 
@@ -16,7 +16,7 @@ from roost.classad import ClassAd
 from roost.collector.table import AdTable
 from roost.config import Config
 from roost.model.audit import AuditRecord
-from roost.negotiator.accounts import CHARGED_EVERY_S, Accounts
+from roost.negotiator.accountant import CHARGED_EVERY_S, Accountant
 from roost.negotiator.audit import Recurrence, recurring, single
 from roost.negotiator.cycle import negotiation
 from roost.negotiator.memory import Memory
@@ -149,7 +149,7 @@ class Matchmaker:
         return [ClassAd(about), *(ClassAd(each) for each in self.accounts.ads(self.settings))]
 
     def users(self) -> list[Any]:
-        """Accounts of all users."""
+        """Accountant of all users."""
         return list(self.accounts.ads(self.settings))
 
     def change_user(self, asked: ChangeUser) -> None:
@@ -192,11 +192,11 @@ _RECORD: Final = {
 }
 
 
-def _read(path: Path) -> Accounts:
+def _read(path: Path) -> Accountant:
     try:
-        return Accounts.from_json(json.loads(path.read_text(encoding="utf-8")))
+        return Accountant.from_json(json.loads(path.read_text(encoding="utf-8")))
     except FileNotFoundError:
-        return Accounts()
+        return Accountant()
     except (OSError, ValueError, TypeError) as error:
         aside = path.with_suffix(".unreadable")
         _log.error("the accounts in %s cannot be read (%s); the file was renamed to %s", path, error, aside.name)
@@ -204,4 +204,4 @@ def _read(path: Path) -> Accounts:
             path.replace(aside)
         except OSError:
             _log.exception("and cannot be renamed either")
-        return Accounts()
+        return Accountant()

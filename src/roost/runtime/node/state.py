@@ -273,7 +273,7 @@ def _begun(state: StarterState | None) -> _Begun:
 
 def _shape(machine: Machine) -> object:
     """The dynamic slots, and names of claims: without them no dynamic slot can be resumed."""
-    accounts = machine.host.accounts
+    accounts = machine.host.dynamic_slots
     assert accounts is not None
     slots = accounts.slots
     return tuple(slots.dynamic.values()), tuple(slots.fixed.values()), accounts.next_block

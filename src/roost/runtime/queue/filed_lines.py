@@ -97,7 +97,7 @@ class LineFile:
 
     def _append(self, text: str) -> None:
         # A queue without a cell does not need it.
-        from roost.gridengine.accounting import HEADER
+        from roost.gridengine.accounting_lines import HEADER
 
         self._path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
         descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)

@@ -11,7 +11,7 @@ from roost.classad import ClassAd, Expr
 from roost.config import Diagnostic
 from roost.model.audit import InForce
 from roost.model.cell_reporting import Reporting
-from roost.model.cell_usage import Accounts
+from roost.model.cell_usage import CellUsage
 from roost.model.pool_policy import IDENTITY
 from roost.schedd.admission.limits import Limits, Present, Starts
 from roost.schedd.admission.rules import Admission
@@ -108,7 +108,7 @@ class ClaimTable:
     cell_states: str = ""
     closed: frozenset[str] = frozenset()
     #: Usage of the cell by user.
-    usage: Accounts = field(default_factory=Accounts)
+    usage: CellUsage = field(default_factory=CellUsage)
     #: Settings of the cell's reporting file; None for no reporting.
     reporting: Reporting | None = None
     #: Clusters whose jobs get slots and do not begin.

@@ -29,20 +29,6 @@ from roost.base.records import dataclass
 from roost.classad import ClassAd, Value
 from roost.schedd.event_log.base import KINDS, Event
 from roost.schedd.event_log.endings import JobEvicted, JobTerminated, NodeTerminated, PostScriptTerminated
-from roost.schedd.event_log.events import (
-    Checkpointed,
-    ExecutableError,
-    Execute,
-    Generic,
-    ImageSize,
-    JobAborted,
-    JobHeld,
-    JobReleased,
-    JobSuspended,
-    JobUnsuspended,
-    ShadowException,
-    Submit,
-)
 from roost.schedd.event_log.factories import (
     ClusterRemove,
     ClusterSubmit,
@@ -62,6 +48,20 @@ from roost.schedd.event_log.files import (
     ReleaseSpace,
     ReserveSpace,
     TransferStage,
+)
+from roost.schedd.event_log.job_events import (
+    Checkpointed,
+    ExecutableError,
+    Execute,
+    Generic,
+    ImageSize,
+    JobAborted,
+    JobHeld,
+    JobReleased,
+    JobSuspended,
+    JobUnsuspended,
+    ShadowException,
+    Submit,
 )
 from roost.schedd.event_log.parts import (
     Bill,

@@ -195,7 +195,7 @@ class Machine:
         """
         self.sync(now)
         self.plan = plan
-        accounts = self.host.accounts
+        accounts = self.host.dynamic_slots
         fresh = {each.id.number: each for each in plan.slots}
         if accounts is not None and plan.division is not None:
             accounts.division = plan.division

@@ -20,7 +20,7 @@ from collections.abc import Iterator
 
 from roost.base.diagnostics import Severity
 from roost.classad.syntax import Binary, Call, Literal, Node, Op, Paren, Unary, children
-from roost.policy.lint.abstract import T
+from roost.policy.lint.abstract import Types
 from roost.policy.lint.operators import binary, conjunction, disjunction, unary
 from roost.policy.lint.pool import Expression
 from roost.policy.lint.registry import Hit, expression_rule
@@ -43,9 +43,9 @@ def check(expression: Expression) -> Iterator[Hit]:
 
 def _erring(expression: Expression, node: Node) -> bool:
     """Whether a node is ERROR whatever its operands are, except for UNDEFINED where one of them is."""
-    if not expression.alone.of(node).without(T.UNDEFINED).only(T.ERROR):
+    if not expression.alone.of(node).without(Types.UNDEFINED).only(Types.ERROR):
         return False
-    sides = [expression.alone.of(side).without(T.UNDEFINED | T.ERROR) for side in children(node)]
+    sides = [expression.alone.of(side).without(Types.UNDEFINED | Types.ERROR) for side in children(node)]
     if not all(side.types for side in sides):
         return False
     match node:
@@ -56,14 +56,14 @@ def _erring(expression: Expression, node: Node) -> bool:
             result = unary(op, sides[0])
         case _:
             return not expression.alone.of(node).can_be_undefined
-    return result.only(T.ERROR)
+    return result.only(Types.ERROR)
 
 
 def _said_elsewhere(expression: Expression, node: Node) -> bool:
     """Whether RST101, RST102, RST111 or RST114 reports it."""
     if not isinstance(node, Binary) or node.op in (Op.AND, Op.OR):
         return False
-    sides = [expression.alone.of(side).without(T.UNDEFINED | T.ERROR) for side in (node.left, node.right)]
-    text = any(side.only(T.STRING) for side in sides)
-    bits = node.op in (Op.BIT_AND, Op.BIT_OR, Op.BIT_XOR) and any(side.only(T.BOOLEAN) for side in sides)
+    sides = [expression.alone.of(side).without(Types.UNDEFINED | Types.ERROR) for side in (node.left, node.right)]
+    text = any(side.only(Types.STRING) for side in sides)
+    bits = node.op in (Op.BIT_AND, Op.BIT_OR, Op.BIT_XOR) and any(side.only(Types.BOOLEAN) for side in sides)
     return text or bits or node.op in (Op.DIV, Op.MOD)

@@ -22,7 +22,7 @@ from collections.abc import Iterator
 
 from roost.base.diagnostics import Severity
 from roost.classad.syntax import Op, strip
-from roost.policy.lint.abstract import T
+from roost.policy.lint.abstract import Types
 from roost.policy.lint.pool import Expression
 from roost.policy.lint.registry import Hit, expression_rule
 from roost.policy.lint.shapes import binaries, is_condition, operator_fix
@@ -33,8 +33,8 @@ def check(expression: Expression) -> Iterator[Hit]:
     bits = (Op.BIT_AND, Op.BIT_OR, Op.BIT_XOR)
     inside = {id(strip(side)) for node, _ in binaries(expression, *bits) for side in (node.left, node.right)}
     for node, _ in binaries(expression, *bits):
-        sides = [expression.alone.of(side).without(T.UNDEFINED | T.ERROR) for side in (node.left, node.right)]
-        if not any(side.only(T.BOOLEAN) for side in sides):
+        sides = [expression.alone.of(side).without(Types.UNDEFINED | Types.ERROR) for side in (node.left, node.right)]
+        if not any(side.only(Types.BOOLEAN) for side in sides):
             continue
         new = {Op.BIT_AND: "&&", Op.BIT_OR: "||"}.get(node.op)
         # Inside another one a condition would become an operand of bits.

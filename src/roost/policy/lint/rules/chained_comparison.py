@@ -19,7 +19,7 @@ from collections.abc import Iterator
 
 from roost.base.diagnostics import Severity
 from roost.classad.syntax import Op
-from roost.policy.lint.abstract import T
+from roost.policy.lint.abstract import Types
 from roost.policy.lint.pool import Expression
 from roost.policy.lint.registry import Hit, expression_rule
 from roost.policy.lint.shapes import binaries, is_comparison
@@ -31,7 +31,7 @@ def check(expression: Expression) -> Iterator[Hit]:
         if not is_comparison(node.left):
             continue
         other = expression.alone.of(node.right)
-        if other.types & T.BOOLEAN or not other.types & (T.NUMBER | T.STRING):
+        if other.types & Types.BOOLEAN or not other.types & (Types.NUMBER | Types.STRING):
             continue
         yield Hit(
             message=f"{expression.text(node)} compares the outcome of {expression.text(node.left)}, which is 1 or 0",

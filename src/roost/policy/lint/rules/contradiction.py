@@ -19,7 +19,7 @@ from collections.abc import Iterator
 
 from roost.base.diagnostics import Severity
 from roost.classad.syntax import Binary, Node, Op
-from roost.policy.lint.abstract import T
+from roost.policy.lint.abstract import Types
 from roost.policy.lint.inference import Inference
 from roost.policy.lint.pool import Expression
 from roost.policy.lint.registry import Hit, expression_rule
@@ -58,4 +58,4 @@ def _excluded(expression: Expression, part: Node) -> bool:
     if expression.inferred.too_deep or not alone.can_be_true or here.can_be_true:
         return False
     # Nothing left to compare: an attribute that is never defined here is another matter.
-    return bool(here.types & T.FALSE) or not here.types
+    return bool(here.types & Types.FALSE) or not here.types

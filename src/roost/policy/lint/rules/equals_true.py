@@ -24,7 +24,7 @@ from collections.abc import Iterator
 
 from roost.base.diagnostics import Severity
 from roost.classad.syntax import Binary, Node, Op, Paren
-from roost.policy.lint.abstract import T
+from roost.policy.lint.abstract import Types
 from roost.policy.lint.pool import Expression
 from roost.policy.lint.registry import Hit, expression_rule
 from roost.policy.lint.shapes import binaries, is_boolean, operator_fix, reference
@@ -38,7 +38,7 @@ def check(expression: Expression) -> Iterator[Hit]:
             found = reference(side)
             if found is None or not is_boolean(other) or not expression.inferred.of(side).can_be_undefined:
                 continue
-            if expression.alone.of(side).without(T.UNDEFINED).only(T.NUMBER | T.STRING):
+            if expression.alone.of(side).without(Types.UNDEFINED).only(Types.NUMBER | Types.STRING):
                 continue
             new = "=?=" if node.op is Op.EQ else "=!="
             yield Hit(
@@ -47,7 +47,7 @@ def check(expression: Expression) -> Iterator[Hit]:
                 node=node,
                 severity=Severity.NOTE if _harmless(expression, node, other) else None,
                 fix=operator_fix(expression, node, new, f"write {new}")
-                if expression.inferred.of(side).without(T.UNDEFINED).only(T.BOOLEAN)
+                if expression.inferred.of(side).without(Types.UNDEFINED).only(Types.BOOLEAN)
                 else None,
             )
 

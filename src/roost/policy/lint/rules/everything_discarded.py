@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from roost.base.diagnostics import Severity
-from roost.policy.lint.abstract import T
+from roost.policy.lint.abstract import Types
 from roost.policy.lint.pool import Expression
 from roost.policy.lint.registry import Hit, expression_rule
 
@@ -35,7 +35,7 @@ def check(expression: Expression) -> Iterator[Hit]:
     permits = base in ("negotiator_pe_resource_expr", "negotiator_pe_job_expr") or (
         base.startswith("negotiator_") and base.endswith("_constraint")
     )
-    if discards and value.only(T.TRUE):
+    if discards and value.only(Types.TRUE):
         yield Hit(message=f"{expression.knob} discards everything", remedy="Correct the condition.", node=tree)
     elif permits and value.types and not value.can_be_true:
         yield Hit(message=f"{expression.knob} lets nothing in", remedy="Correct the condition.", node=tree)

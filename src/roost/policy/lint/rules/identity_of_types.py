@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from roost.base.diagnostics import Severity
 from roost.classad.syntax import Binary, Literal, Op, strip
 from roost.classad.values import fold
-from roost.policy.lint.abstract import Abstract, T
+from roost.policy.lint.abstract import Abstract, Types
 from roost.policy.lint.pool import Expression
 from roost.policy.lint.registry import Hit, expression_rule
 from roost.policy.lint.shapes import binaries, is_reference_to, is_undefined, text_of
@@ -49,12 +49,12 @@ _COUNTED = ("RequestCpus", "RequestMemory", "RequestDisk", "RequestGPUs", "Cpus"
 
 def _kinds(value: Abstract) -> int:
     """The types that a value can be of: TRUE and FALSE are of one kind, since ``False =!= True`` can be a switch."""
-    return value.types | T.BOOLEAN if value.types & T.BOOLEAN else value.types
+    return value.types | Types.BOOLEAN if value.types & Types.BOOLEAN else value.types
 
 
 def _why(expression: Expression, node: Binary) -> str:
-    left = expression.alone.of(node.left).without(T.UNDEFINED | T.ERROR)
-    right = expression.alone.of(node.right).without(T.UNDEFINED | T.ERROR)
+    left = expression.alone.of(node.left).without(Types.UNDEFINED | Types.ERROR)
+    right = expression.alone.of(node.right).without(Types.UNDEFINED | Types.ERROR)
     if left.types and right.types and not _kinds(left) & _kinds(right):
         return "the two sides are of different kinds, and =?= converts nothing"
     for side, other in ((left, node.right), (right, node.left)):
@@ -64,7 +64,7 @@ def _why(expression: Expression, node: Binary) -> str:
         if whole and is_reference_to(counted, *_COUNTED):
             return "cores and sizes mostly are integers, and =?= tells 2 from 2.0"
         text = text_of(other)
-        if text is None or side.texts is None or not side.only(T.STRING) or text in side.texts:
+        if text is None or side.texts is None or not side.only(Types.STRING) or text in side.texts:
             continue
         if fold(text) in {fold(one) for one in side.texts}:
             return "=?= tells capital letters from small ones"

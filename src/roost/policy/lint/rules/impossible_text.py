@@ -24,7 +24,7 @@ from collections.abc import Iterator
 from roost.base.diagnostics import Severity
 from roost.classad.syntax import Op
 from roost.classad.values import fold
-from roost.policy.lint.abstract import T
+from roost.policy.lint.abstract import Types
 from roost.policy.lint.pool import Expression
 from roost.policy.lint.registry import Hit, expression_rule
 from roost.policy.lint.shapes import binaries, reference, text_of
@@ -37,7 +37,7 @@ def check(expression: Expression) -> Iterator[Hit]:
         for side, other in ((node.left, node.right), (node.right, node.left)):
             text, found = text_of(other), reference(side)
             texts = expression.alone.of(side).texts
-            if text is None or found is None or texts is None or not expression.alone.of(side).types & T.STRING:
+            if text is None or found is None or texts is None or not expression.alone.of(side).types & Types.STRING:
                 continue
             if fold(text) in {fold(one) for one in texts}:
                 continue

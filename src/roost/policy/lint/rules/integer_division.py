@@ -21,7 +21,7 @@ from collections.abc import Iterator
 
 from roost.base.diagnostics import Severity
 from roost.classad.syntax import Binary, Literal, Node, Op, strip
-from roost.policy.lint.abstract import T
+from roost.policy.lint.abstract import Types
 from roost.policy.lint.pool import Expression
 from roost.policy.lint.registry import Hit, expression_rule
 from roost.policy.lint.shapes import binaries, is_comparison
@@ -56,5 +56,5 @@ def _whole_constants(left: Node, right: Node) -> bool:
 
 
 def _whole(expression: Expression, node: Binary) -> bool:
-    sides = [expression.alone.of(side).without(T.UNDEFINED | T.ERROR) for side in (node.left, node.right)]
-    return all(side.only(T.INTEGER) for side in sides)
+    sides = [expression.alone.of(side).without(Types.UNDEFINED | Types.ERROR) for side in (node.left, node.right)]
+    return all(side.only(Types.INTEGER) for side in sides)

@@ -21,7 +21,7 @@ from collections.abc import Iterator
 
 from roost.base.diagnostics import Severity
 from roost.classad.syntax import Op, Unary
-from roost.policy.lint.abstract import T
+from roost.policy.lint.abstract import Types
 from roost.policy.lint.pool import Expression
 from roost.policy.lint.registry import Hit, expression_rule
 from roost.policy.lint.shapes import is_comparison, reference, span_fix
@@ -35,7 +35,7 @@ def check(expression: Expression) -> Iterator[Hit]:
         operand = expression.inferred.of(node.operand)
         if not operand.can_be_undefined or (parent is not None and is_comparison(parent)):
             continue
-        if operand.without(T.UNDEFINED).only(T.NUMBER | T.STRING):
+        if operand.without(Types.UNDEFINED).only(Types.NUMBER | Types.STRING):
             continue
         text = expression.text(node.operand)
         yield Hit(
@@ -43,6 +43,6 @@ def check(expression: Expression) -> Iterator[Hit]:
             remedy=f"Write {text} =!= True.",
             node=node,
             fix=span_fix(expression, *node.span, f"({text} =!= True)", f"write {text} =!= True")
-            if operand.without(T.UNDEFINED).only(T.BOOLEAN)
+            if operand.without(Types.UNDEFINED).only(Types.BOOLEAN)
             else None,
         )

@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from roost.base.diagnostics import Severity
-from roost.policy.lint.abstract import T
+from roost.policy.lint.abstract import Types
 from roost.policy.lint.registry import Hit, submit_rule
 from roost.policy.lint.submit import Submission
 
@@ -35,7 +35,7 @@ def check(submission: Submission) -> Iterator[Hit]:
     expression = submission.expression("leave_in_queue")
     if expression is None or expression.tree is None:
         return
-    if expression.inferred.of(expression.tree).only(T.TRUE):
+    if expression.inferred.of(expression.tree).only(Types.TRUE):
         yield Hit(
             message="these jobs stay in the queue forever",
             remedy="Give them an end: (time() - CompletionDate) < seconds.",

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 
 from roost.base.diagnostics import Severity
 from roost.classad.syntax import Binary, Node, Op
-from roost.policy.lint.abstract import T
+from roost.policy.lint.abstract import Types
 from roost.policy.lint.pool import Expression
 from roost.policy.lint.registry import Hit, expression_rule
 from roost.policy.lint.shapes import binaries, is_comparison
@@ -43,4 +43,4 @@ def _is_left_over(expression: Expression, part: Node) -> bool:
     if not isinstance(part, Binary) or not (is_comparison(part) or part.op is Op.IS):
         return False
     here = expression.inferred.of(part)
-    return expression.alone.of(part).can_be_false and not here.can_be_false and bool(here.types & T.TRUE)
+    return expression.alone.of(part).can_be_false and not here.can_be_false and bool(here.types & Types.TRUE)

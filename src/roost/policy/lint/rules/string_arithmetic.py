@@ -21,7 +21,7 @@ from collections.abc import Iterator
 
 from roost.base.diagnostics import Severity
 from roost.classad.syntax import Binary, Op
-from roost.policy.lint.abstract import T
+from roost.policy.lint.abstract import Types
 from roost.policy.lint.pool import Expression
 from roost.policy.lint.registry import Hit, expression_rule
 from roost.policy.lint.shapes import binaries, is_comparison
@@ -31,7 +31,7 @@ from roost.policy.lint.shapes import binaries, is_comparison
 def check(expression: Expression) -> Iterator[Hit]:
     for node, parent in binaries(expression, Op.ADD, Op.SUB, Op.MUL, Op.DIV, Op.MOD):
         for side in (node.left, node.right):
-            if not expression.alone.of(side).only(T.STRING):
+            if not expression.alone.of(side).only(Types.STRING):
                 continue
             near = parent if isinstance(parent, Binary) and is_comparison(parent) else None
             remedy = f"Put the comparison in parentheses: it is meant to be counted, not {expression.text(side)}."

@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from roost.base.diagnostics import Severity
 from roost.classad.syntax import Call, Conditional, Node
 from roost.classad.values import fold
-from roost.policy.lint.abstract import T
+from roost.policy.lint.abstract import Types
 from roost.policy.lint.pool import Expression
 from roost.policy.lint.registry import Hit, expression_rule
 from roost.policy.lint.shapes import reference, span_fix
@@ -38,7 +38,7 @@ def check(expression: Expression) -> Iterator[Hit]:
             test = node.args[0]
         if test is None or reference(test) is None or not expression.inferred.of(test).can_be_undefined:
             continue
-        if expression.inferred.of(test).without(T.UNDEFINED).only(T.NUMBER):
+        if expression.inferred.of(test).without(Types.UNDEFINED).only(Types.NUMBER):
             continue
         text = expression.text(test)
         yield Hit(

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 
 from roost.base.diagnostics import Severity
 from roost.classad.syntax import Op
-from roost.policy.lint.abstract import T
+from roost.policy.lint.abstract import Types
 from roost.policy.lint.pool import Expression
 from roost.policy.lint.registry import Hit, expression_rule
 from roost.policy.lint.shapes import binaries, is_undefined, span_fix, text_of
@@ -29,9 +29,9 @@ from roost.policy.lint.shapes import binaries, is_undefined, span_fix, text_of
 def check(expression: Expression) -> Iterator[Hit]:
     for node, _ in binaries(expression, Op.EQ, Op.NE, Op.LT, Op.LE, Op.GT, Op.GE):
         for side, other in ((node.left, node.right), (node.right, node.left)):
-            left = expression.alone.of(side).without(T.UNDEFINED | T.ERROR)
-            right = expression.alone.of(other).without(T.UNDEFINED | T.ERROR)
-            if not (left.only(T.STRING) and right.only(T.COUNTABLE)):
+            left = expression.alone.of(side).without(Types.UNDEFINED | Types.ERROR)
+            right = expression.alone.of(other).without(Types.UNDEFINED | Types.ERROR)
+            if not (left.only(Types.STRING) and right.only(Types.COUNTABLE)):
                 continue
             text = text_of(side)
             if is_undefined(other) or (text is not None and text.lower() == "undefined"):

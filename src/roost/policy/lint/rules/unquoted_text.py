@@ -27,7 +27,7 @@ from typing import Final
 from roost.base.diagnostics import Severity
 from roost.classad.syntax import Name, Op, strip
 from roost.classad.values import fold
-from roost.policy.lint.abstract import T
+from roost.policy.lint.abstract import Types
 from roost.policy.lint.pool import Expression
 from roost.policy.lint.registry import Hit, expression_rule
 from roost.policy.lint.shapes import binaries, reference
@@ -69,7 +69,7 @@ def _compared(expression: Expression) -> Iterator[Hit]:
             if not isinstance(word, Name) or not (word.name.islower() or word.name.isupper()):
                 continue
             known = expression.scope.knows(word.name) or fold(word.name) in ("my", "target", "currenttime")
-            if not known and reference(side) and expression.alone.of(side).without(T.UNDEFINED).only(T.STRING):
+            if not known and reference(side) and expression.alone.of(side).without(Types.UNDEFINED).only(Types.STRING):
                 yield Hit(
                     message=f"{word.name} is taken for the name of an attribute, and is UNDEFINED",
                     remedy=f'If a text is meant, write "{word.name}".',

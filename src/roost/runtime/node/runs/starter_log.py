@@ -16,7 +16,7 @@ from roost.model.starter import Ending, ExitReport
 from roost.runtime.files.deputy.hands import Hands
 from roost.schedd.event_log.base import Event
 from roost.schedd.event_log.endings import JobEvicted, JobTerminated
-from roost.schedd.event_log.events import Execute, JobAborted, JobHeld
+from roost.schedd.event_log.job_events import Execute, JobAborted, JobHeld
 from roost.schedd.event_log.log import LoggedEvent, format_event
 from roost.schedd.event_log.parts import Bill
 

@@ -121,7 +121,7 @@ class CellAnswersDaemon(Protocol):
     demands: Demands
     watch: DatabaseWatch
     context: RoleContext
-    #: Accounts as which a verifier of submissions may run.
+    #: CellUsage as which a verifier of submissions may run.
     jsv_users: tuple[str, ...]
 
     def feed(self, event: Event) -> None:

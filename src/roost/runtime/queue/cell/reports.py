@@ -24,8 +24,8 @@ class ReportsDaemon(Protocol):
 
 def go_by(daemon: ReportsDaemon, files: Mapping[str, str]) -> None:
     """Write the files that the cell wants."""
-    from roost.gridengine.pool.accounting import accounts_of
-    from roost.gridengine.pool.reporting import bookings_of
+    from roost.gridengine.pool.accounting_settings import accounts_of
+    from roost.gridengine.pool.host_reports import bookings_of
 
     wanted = accounts_of(files)
     daemon.copies.keep_accounting(wanted=wanted.accounting)

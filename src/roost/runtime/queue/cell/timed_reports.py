@@ -59,7 +59,7 @@ class TimedReports:
 
     def use(self, files: Mapping[str, str]) -> None:
         """Use a changed cell."""
-        from roost.gridengine.pool.accounting import accounts_of
+        from roost.gridengine.pool.accounting_settings import accounts_of
 
         wanted, now = accounts_of(files), self._daemon.clock.now()
         interval_s = wanted.sharelog_s if wanted.reporting else 0.0

@@ -133,7 +133,7 @@ class AccountingWriter:
         if self._next is None:
             self._next = (_after(connection, RECORDS), _after(connection, KINDS))
         # A queue without a cell does not need it.
-        from roost.gridengine.accounting import line_of, plain
+        from roost.gridengine.accounting_lines import line_of, plain
 
         number, kind_number = self._next
         self.first = number

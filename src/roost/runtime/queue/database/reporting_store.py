@@ -53,7 +53,7 @@ class ReportWriter:
         if not reports:
             return None
         # A queue without a cell does not need it.
-        from roost.gridengine.reporting import line_of
+        from roost.gridengine.reporting_lines import line_of
 
         if self._next is None:
             self._next = int(connection.execute(select(func.max(LINES.c.id))).scalar_one() or 0) + 1

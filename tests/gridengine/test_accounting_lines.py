@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from roost.gridengine.accounting import FIELDS, line_of, read_line
+from roost.gridengine.accounting_lines import FIELDS, line_of, read_line
 from roost.model.cell_accounting import AccountingRecord
 
 #: What the real one wrote for a job in a queue of priority 5, and for one whose directory was missing.

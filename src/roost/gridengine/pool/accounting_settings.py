@@ -11,7 +11,7 @@ from roost.gridengine.objects.people import UserList, department_of
 from roost.gridengine.objects.values import seconds
 
 
-class Accounts(NamedTuple):
+class CellUsage(NamedTuple):
     """The files that a cell wants."""
 
     accounting: bool
@@ -36,12 +36,12 @@ def reports(cell: Cell) -> bool:
     return _parameters(cell).get("reporting", "false") in ("true", "1")
 
 
-def accounts_of(files: Mapping[str, str]) -> Accounts:
+def accounts_of(files: Mapping[str, str]) -> CellUsage:
     """The settings of `reporting_params` in the global configuration, and the user lists, from the texts of a cell."""
     lists = f"{USER_LIST.directory}/"
     cell = read_cell({name: files[name] for name in files if name == "configurations/global" or name.startswith(lists)})
     values = _parameters(cell)
-    return Accounts(
+    return CellUsage(
         accounting=values.get("accounting", "true") not in ("false", "0"),
         reporting=reports(cell),
         joblog=values.get("joblog", "false") in ("true", "1"),

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from roost.gridengine.accounting import line_of as accounting_line
-from roost.gridengine.accounting import plain
+from roost.gridengine.accounting_lines import line_of as accounting_line
+from roost.gridengine.accounting_lines import plain
 from roost.model.cell_accounting import DEPARTMENT, NONE
 from roost.model.cell_reporting import JobReport, Report, RunReport
 

@@ -1,4 +1,4 @@
-"""The accounts of a host: creates and deletes dynamic slots, and tracks their holders.
+"""The dynamic slots of a host: creates and deletes them, and tracks their holders.
 
 `startd.requests` places a request, `startd.layout_machine` keeps the ledgers. A dynamic slot lives from the request
 that it was created for until its claim ends. Whenever a slot is created or deleted, all ads with sizes are rebuilt.
@@ -37,8 +37,8 @@ _BLOCKS: Final = 1_000_000
 _NO_POLICY: Final = RequestPolicy()
 
 
-class Accounts:
-    """The accounts of one host."""
+class DynamicSlots:
+    """The dynamic slots of one host, and its ledgers."""
 
     __slots__ = ("_block", "division", "host", "slots")
 

@@ -4,7 +4,7 @@ A user's real priority is the slot weight that the user has used, decayed so tha
 least 0.5. The effective priority is the real priority times the user's factor, and lower is better. The factor is the
 one set for the user, else the one for nice users, for the user's group, for remote users, or the default.
 
-`Accounts` keeps what must survive a restart and converts to and from JSON. It reads no clock: each update passes the
+`Accountant` keeps what must survive a restart and converts to and from JSON. It reads no clock: each update passes the
 time. The caller reports the use of claims that began and ended between two updates, as weight times seconds.
 """
 
@@ -52,7 +52,7 @@ class AccountError(ValueError):
     """An invalid change of an account; the text says why."""
 
 
-class Accounts:
+class Accountant:
     """All users of a pool."""
 
     def __init__(self) -> None:
@@ -181,8 +181,8 @@ class Accounts:
         return {"version": VERSION, "updated_at": self.updated_at, "users": users}
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Accounts:
-        """Accounts from the output of `to_json`. Raises ValueError for anything else."""
+    def from_json(cls, data: Mapping[str, Any]) -> Accountant:
+        """Accountant from the output of `to_json`. Raises ValueError for anything else."""
         if not isinstance(data, Mapping) or data.get("version") != VERSION:
             raise ValueError(f"accounts of another version than {VERSION}")
         found = cls()

@@ -8,10 +8,10 @@ from roost.classad import ClassAd
 from roost.gridengine.cell import Cell
 from roost.gridengine.objects.share_tree import ShareNode, show_share_tree
 from roost.gridengine.pool.active_cell import ActiveCell
-from roost.gridengine.pool.reporting import Bookings, loads
+from roost.gridengine.pool.host_reports import ConsumableReports, loads
 from roost.gridengine.pool.share_log import share_log
 from roost.gridengine.pool.usage import rules_of
-from roost.gridengine.reporting import line_of
+from roost.gridengine.reporting_lines import line_of
 from roost.model.cell_usage import Owner, Used
 from tests.gridengine.pool.test_cycle import Pool, slot
 from tests.gridengine.scheduling.cells import cell
@@ -38,7 +38,7 @@ def told() -> Cell:
 
 
 def test_lines_of_consumables_are_those_of_grid_engine() -> None:
-    bookings = Bookings(told())
+    bookings = ConsumableReports(told())
     one = ClassAd(Instance="all.q@node1", Slots=1, Resources="licence=1,scratch=1G")
     grants = "all.q@node2=2,all.q@node1=1"
     other = ClassAd(Instance="all.q@node2", Slots=2, Resources="licence=1", Grants=grants[:13], AllGrants=grants)
@@ -68,7 +68,7 @@ def test_lines_of_consumables_are_those_of_grid_engine() -> None:
 
 def test_a_job_takes_what_it_takes_once_with_its_master() -> None:
     task = ClassAd(Instance="all.q@node2", Slots=1, Resources="seat=1", AllGrants="all.q@node2=1,all.q@node3=1")
-    found = [line_of(each) for each in Bookings(told()).lines(task, (), 7, begins=True)]
+    found = [line_of(each) for each in ConsumableReports(told()).lines(task, (), 7, begins=True)]
     assert [line for line in found if "seat" in line] == ["7:host_consumable:global:7:X:seat=1.000000=9.000000"]
 
 

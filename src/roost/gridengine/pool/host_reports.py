@@ -72,7 +72,7 @@ def _load(cell: Cell, name: str, text: str) -> str:
     return f"{number / _MIB:.6f}M" if cell.complexes[name].type is Type.MEMORY else text
 
 
-class Bookings:
+class ConsumableReports:
     """Records consumables as jobs take and release them."""
 
     def __init__(self, cell: Cell) -> None:
@@ -143,12 +143,12 @@ class Bookings:
         return (*settings.complex_values, Pair(SLOTS, str(settings.slots)))
 
 
-def bookings_of(files: Mapping[str, str]) -> Bookings | None:
+def bookings_of(files: Mapping[str, str]) -> ConsumableReports | None:
     """The recorder of consumables for the texts of a cell; None if nothing is recorded."""
     if not any("report_variables" in text for text in files.values()):
         return None
     cell = read_cell(files)
-    return Bookings(cell) if reports_any(cell) else None
+    return ConsumableReports(cell) if reports_any(cell) else None
 
 
 def _places(grant: Grant) -> tuple[str, str, str]:
