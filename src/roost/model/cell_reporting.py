@@ -37,7 +37,7 @@ class Reporting(NamedTuple):
     #: Whether job events are reported, in addition to submissions and ended runs.
     joblog: bool
     #: None if consumables are not reported.
-    bookings: ConsumableReports | None = None
+    consumables: ConsumableReports | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

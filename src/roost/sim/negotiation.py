@@ -351,7 +351,7 @@ class Negotiation:
 
     def _awaits_slots(self, now: float) -> bool:
         """Whether a cycle waits for slots whose claims are over to report it, as in a real pool
-        (`central.Bookings`).
+        (`central.PendingMatches`).
         """
         slots = {slot.plan.name: slot for machine in self.machines if machine.alive for slot in machine.slots}
         self._left = {

@@ -38,13 +38,13 @@ def told() -> Cell:
 
 
 def test_lines_of_consumables_are_those_of_grid_engine() -> None:
-    bookings = ConsumableReports(told())
+    consumables = ConsumableReports(told())
     one = ClassAd(Instance="all.q@node1", Slots=1, Resources="licence=1,scratch=1G")
     grants = "all.q@node2=2,all.q@node1=1"
     other = ClassAd(Instance="all.q@node2", Slots=2, Resources="licence=1", Grants=grants[:13], AllGrants=grants)
 
     def lines(task: ClassAd, *others: ClassAd, begins: bool) -> list[str]:
-        return [line_of(each) for each in bookings.lines(task, others, 7, begins=begins)]
+        return [line_of(each) for each in consumables.lines(task, others, 7, begins=begins)]
 
     assert lines(one, begins=True) == [
         "7:host_consumable:global:7:X:licence=1.000000=5.000000",

@@ -93,7 +93,7 @@ class Counted:
 @pytest.mark.parametrize("joblog", [True, False])
 def test_consumables_are_told_of_as_jobs_take_and_leave_them(joblog: bool) -> None:
     queue = Told(joblog=joblog)
-    queue.queue.claim_table.reporting = Reporting(host="hub", joblog=joblog, bookings=Counted())
+    queue.queue.claim_table.reporting = Reporting(host="hub", joblog=joblog, consumables=Counted())
 
     def news() -> list[str]:
         at = {"consumable": 2, "job_log": 3}

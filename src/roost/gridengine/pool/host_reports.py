@@ -143,7 +143,7 @@ class ConsumableReports:
         return (*settings.complex_values, Pair(SLOTS, str(settings.slots)))
 
 
-def bookings_of(files: Mapping[str, str]) -> ConsumableReports | None:
+def consumable_reports(files: Mapping[str, str]) -> ConsumableReports | None:
     """The recorder of consumables for the texts of a cell; None if nothing is recorded."""
     if not any("report_variables" in text for text in files.values()):
         return None

@@ -72,7 +72,7 @@ if TYPE_CHECKING:
     from roost.gridengine.pool.view import AvailableResource
     from roost.negotiator.timing import CycleTimer
     from roost.runtime.bus.client import Bus
-    from roost.runtime.central.bookings import Bookings
+    from roost.runtime.central.pending_matches import PendingMatches
     from roost.runtime.clock import Clock
     from roost.runtime.deciding import Deciding
     from roost.runtime.role import RoleContext
@@ -114,7 +114,7 @@ class CellDaemon(Protocol):
     bus: Bus
     subjects: Subjects
     table: AdTable
-    bookings: Bookings
+    pending_matches: PendingMatches
     deciding: Deciding
     cycle_timer: CycleTimer
     last: Plan | None
@@ -437,7 +437,7 @@ class PoolCell:
             if row.asked:
                 known = self._daemon.table.claims.get(row.slot)
                 if known in (None, row.claim_id):
-                    self._daemon.bookings.held(queue, row.slot, row.claim_id, task, now)
+                    self._daemon.pending_matches.held(queue, row.slot, row.claim_id, task, now)
             else:
                 self._held.append(_Held(queue, row.node, task, now))
 

@@ -1,8 +1,8 @@
 """The central manager's daemon: the collector's table and the negotiator, connected to the bus.
 
 Cycles are driven by events: an idle job or a free slot starts one at once, other changes are considered periodically
-(`roost.negotiator.timing`); NEGOTIATOR_INTERVAL is the maximum time between two cycles. `Bookings` tracks assigned
-slots; `CentralAnswers` answers requests, and `CentralAudit` records decisions.
+(`roost.negotiator.timing`); NEGOTIATOR_INTERVAL is the maximum time between two cycles. `PendingMatches` tracks
+assigned slots; `CentralAnswers` answers requests, and `CentralAudit` records decisions.
 
 It stores nothing that other daemons would not send it again, except users' accounts: after a start it sends a hello,
 and all daemons answer.
@@ -36,10 +36,10 @@ from roost.runtime.bus.client import Bus
 from roost.runtime.bus.lanes import Lanes
 from roost.runtime.central.answers import CentralAnswers
 from roost.runtime.central.audit import CentralAudit
-from roost.runtime.central.bookings import Bookings
 from roost.runtime.central.cell import PoolCell
 from roost.runtime.central.defragmenter import Defragmenter
 from roost.runtime.central.matchmaker import Matchmaker
+from roost.runtime.central.pending_matches import PendingMatches
 from roost.runtime.daemon_ads import DutyCycle, central_identity, place_of
 from roost.runtime.deciding import Deciding, in_slices
 from roost.runtime.keep_going import keep_going
@@ -100,7 +100,7 @@ class CentralDaemon:
         self.answers = CentralAnswers(self)
         self.lanes = Lanes(bus, self.answers.on_ask)
         self.request_time_max_s = time_max_of(config)
-        self.bookings = Bookings()
+        self.pending_matches = PendingMatches()
         self.cell = PoolCell(self)
         self.cell.configure(config)
         self.deciding = Deciding()
@@ -148,7 +148,7 @@ class CentralDaemon:
     def _came_back(self) -> None:
         """Note that recent messages may be lost."""
         self.matchmaker.told = False
-        self.deciding.change(self.bookings.all_lost)
+        self.deciding.change(self.pending_matches.all_lost)
         self.spawn(self._hello())
         self.spawn(self._repeat_significant())
 
@@ -246,7 +246,7 @@ class CentralDaemon:
             if self._offers_itself(name, ad, claim_id):
                 urgency = Urgency.URGENT
             self.table.put(ad, sender=sender, now=now, claim_id=claim_id)
-            self.bookings.offered(self.table.spelled(SLOT, name), claim_id)
+            self.pending_matches.offered(self.table.spelled(SLOT, name), claim_id)
             self.cell.heard_slot(ad)
         left = []
         for name in message.gone:
@@ -255,7 +255,7 @@ class CentralDaemon:
                 left.append(known)
             spelled = self.table.spelled(SLOT, name)
             self.table.remove(SLOT, name)
-            self.bookings.gone(spelled)
+            self.pending_matches.gone(spelled)
         if message.whole or message.present:
             self.table.only(SLOT, sender, [*names, *message.present])
         if message.leaves:
@@ -290,7 +290,7 @@ class CentralDaemon:
                 self.table.remove(kind, sender)
 
     def _demand(self, message: m.Demand, sender: str) -> None:
-        heard = self.bookings.wanted(message, sender, self.clock.now())
+        heard = self.pending_matches.wanted(message, sender, self.clock.now())
         self.cell.heard_errors(sender, message.errors)
         self.cell.heard_usage(sender, message.usage)
         if self.cell.heard(sender, message.cell, message.cell_states, begins=heard.begins) or heard.begins:
@@ -338,7 +338,7 @@ class CentralDaemon:
             )
             self.matchmaker.forget()
             # Its matches may not have been sent.
-            self.bookings.all_lost()
+            self.pending_matches.all_lost()
             said = traceback.format_exception_only(error)[-1].strip()
             log = self.context.home.log / f"{self.context.role}.log"
             return (
@@ -354,12 +354,12 @@ class CentralDaemon:
         """
         loop = asyncio.get_running_loop()
         until = loop.time() + SLOT_HEARD_S
-        while self.bookings.awaits_slots(lambda name: self.table.get(SLOT, name)) and loop.time() < until:
+        while self.pending_matches.awaits_slots(lambda name: self.table.get(SLOT, name)) and loop.time() < until:
             self._wanted.clear()
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(until - loop.time()):
                     await self._wanted.wait()
-        self.bookings.await_no_slots()
+        self.pending_matches.await_no_slots()
 
     async def show_accounts(self) -> None:
         """Charge users even if nothing is requested, and publish the accounts and the negotiator's ad."""
@@ -404,8 +404,8 @@ class CentralDaemon:
     async def _cycle(self) -> None:
         await self._tell_significant()
         now = self.clock.now()
-        self.bookings.tidy(now)
-        for schedd, question in self.bookings.questions(now, surely=self.informs).items():
+        self.pending_matches.tidy(now)
+        for schedd, question in self.pending_matches.questions(now, surely=self.informs).items():
             await self.bus.send(self.subjects.given(schedd, self.context.name), question)
         snapshot = self.snapshot()
         active = self.cell.active
@@ -433,7 +433,7 @@ class CentralDaemon:
     def snapshot(self) -> Snapshot:
         """The pool at the beginning of a cycle."""
         now = self.clock.now()
-        self.bookings.tidy(now)
+        self.pending_matches.tidy(now)
         return Snapshot(
             slots=self.table.slots,
             claims=self.table.claims,
@@ -444,16 +444,16 @@ class CentralDaemon:
                     submitter=name,
                     requests=requests,
                     ad=self._submitter_ad(schedd, name, demand),
-                    room=self.bookings.room(schedd),
+                    room=self.pending_matches.room(schedd),
                     arrivals=demand.arrivals,
                 )
-                for schedd, name, demand, requests in self.bookings.requests()
+                for schedd, name, demand, requests in self.pending_matches.requests()
                 if self._is_settled(demand)
             ),
             now=now,
             zone_offset_s=self.clock.zone_offset_s(),
-            promised=self.bookings.promised,
-            pledges=self.bookings.pledges,
+            promised=self.pending_matches.promised,
+            pledges=self.pending_matches.pledges,
             versions=self.table.versions,
         )
 
@@ -481,7 +481,7 @@ class CentralDaemon:
         if self.informs:
             await self._inform(plan)
         for match in plan.matches:
-            self.bookings.promise(match, now)
+            self.pending_matches.promise(match, now)
             ids = CauseIds(match.submission, match.submission).bracketed()
             _matchmaker_log.info(
                 "%s was matched with %s for job %s or an equivalent one%s", match.slot, match.submitter, match.job, ids
@@ -535,7 +535,7 @@ class CentralDaemon:
         parts = in_parts(matches)
         for number, part in enumerate(parts, 1):
             told = rejected if number == len(parts) else {}
-            message = self.bookings.given(schedd, part, told, self.clock.now())
+            message = self.pending_matches.given(schedd, part, told, self.clock.now())
             if message is not None:
                 await self.bus.send(self.subjects.given(schedd, self.context.name), message)
 

@@ -71,7 +71,7 @@ def report(work: Work, reporting: Reporting, event: Event, claims: Iterable[Held
     found = [*_submitted(work)]
     if reporting.joblog:
         found += _Log(work, reporting, event, claims).lines()
-    elif reporting.bookings is not None:
+    elif reporting.consumables is not None:
         lines = _Log(work, reporting, event, claims).lines()
         found += (each for each in lines if not isinstance(each, JobReport))
     else:
@@ -153,7 +153,7 @@ class _Log:
         self._running: dict[JobId, ClassAd] = {}
         #: Jobs whose runs end in this step.
         self._over: set[JobId] = set()
-        if reporting.bookings is not None and work.transitions:
+        if reporting.consumables is not None and work.transitions:
             self._look(claims)
 
     def _look(self, claims: Iterable[HeldClaim]) -> None:
@@ -176,18 +176,18 @@ class _Log:
 
     def _took(self, name: JobId, ad: ClassAd) -> Iterator[Report]:
         """The resources that a starting job takes."""
-        task, bookings = ad.get(cell.TASK), self._reporting.bookings
-        if bookings is not None and isinstance(task, ClassAd):
-            yield from bookings.lines(task, self._running.values(), int(self._work.now), begins=True)
+        task, consumables = ad.get(cell.TASK), self._reporting.consumables
+        if consumables is not None and isinstance(task, ClassAd):
+            yield from consumables.lines(task, self._running.values(), int(self._work.now), begins=True)
             self._running[name] = task
 
     def _left_behind(self, name: JobId) -> Iterator[Report]:
         """The resources that a job frees when its run is over."""
-        bookings = self._reporting.bookings
-        if bookings is not None and name in self._over and name in self._running:
+        consumables = self._reporting.consumables
+        if consumables is not None and name in self._over and name in self._running:
             self._over.remove(name)
             task = self._running.pop(name)
-            yield from bookings.lines(task, self._running.values(), int(self._work.now), begins=False)
+            yield from consumables.lines(task, self._running.values(), int(self._work.now), begins=False)
 
     def lines(self) -> Iterator[Report]:
         """All lines, in order."""

@@ -25,13 +25,15 @@ class ReportsDaemon(Protocol):
 def go_by(daemon: ReportsDaemon, files: Mapping[str, str]) -> None:
     """Write the files that the cell wants."""
     from roost.gridengine.pool.accounting_settings import accounts_of
-    from roost.gridengine.pool.host_reports import bookings_of
+    from roost.gridengine.pool.host_reports import consumable_reports
 
     wanted = accounts_of(files)
     daemon.copies.keep_accounting(wanted=wanted.accounting)
     daemon.store.reports.use(wanted.department)
     daemon.queue.claim_table.reporting = (
-        Reporting(host=host_name(), joblog=wanted.joblog, bookings=bookings_of(files)) if wanted.reporting else None
+        Reporting(host=host_name(), joblog=wanted.joblog, consumables=consumable_reports(files))
+        if wanted.reporting
+        else None
     )
 
 

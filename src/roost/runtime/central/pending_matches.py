@@ -102,7 +102,7 @@ def _has_claim(slot: Kept | None, claim_id: str) -> bool:
     return slot is not None and claim_id in (public_of(slot.claim_id), slot.ad.get("PublicClaimId"))
 
 
-class Bookings:
+class PendingMatches:
     """The queues' demands, and the slots that have been assigned to them."""
 
     def __init__(self) -> None:
