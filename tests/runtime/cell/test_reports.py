@@ -7,7 +7,7 @@ import time
 import pytest
 
 from roost.base.structs import replaced
-from roost.gridengine.pool.accounting_settings import accounts_of
+from roost.gridengine.pool.accounting_settings import accounting_settings_of
 from roost.gridengine.reporting_lines import line_of
 from roost.model.cell_reservations import AdvanceReservation, Granted
 from roost.runtime.queue.cell.reports import of_reservation, of_states
@@ -67,7 +67,7 @@ def test_states_of_queue_instances() -> None:
 
 def test_what_a_cell_wants() -> None:
     def wanted(words: str) -> tuple[bool, bool, bool]:
-        return accounts_of({"configurations/global": f"reporting_params {words}\n"})[:3]
+        return accounting_settings_of({"configurations/global": f"reporting_params {words}\n"})[:3]
 
     assert wanted("accounting=true reporting=false joblog=true") == (True, False, True)
     assert wanted("ACCOUNTING=FALSE,reporting=1, joblog=TRUE flush_time=0:0:1") == (False, True, True)

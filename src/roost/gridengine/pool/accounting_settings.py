@@ -36,7 +36,7 @@ def reports(cell: Cell) -> bool:
     return _parameters(cell).get("reporting", "false") in ("true", "1")
 
 
-def accounts_of(files: Mapping[str, str]) -> CellUsage:
+def accounting_settings_of(files: Mapping[str, str]) -> CellUsage:
     """The settings of `reporting_params` in the global configuration, and the user lists, from the texts of a cell."""
     lists = f"{USER_LIST.directory}/"
     cell = read_cell({name: files[name] for name in files if name == "configurations/global" or name.startswith(lists)})

@@ -24,10 +24,10 @@ class ReportsDaemon(Protocol):
 
 def go_by(daemon: ReportsDaemon, files: Mapping[str, str]) -> None:
     """Write the files that the cell wants."""
-    from roost.gridengine.pool.accounting_settings import accounts_of
+    from roost.gridengine.pool.accounting_settings import accounting_settings_of
     from roost.gridengine.pool.host_reports import consumable_reports
 
-    wanted = accounts_of(files)
+    wanted = accounting_settings_of(files)
     daemon.copies.keep_accounting(wanted=wanted.accounting)
     daemon.store.reports.use(wanted.department)
     daemon.queue.claim_table.reporting = (

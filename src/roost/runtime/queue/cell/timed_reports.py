@@ -59,9 +59,9 @@ class TimedReports:
 
     def use(self, files: Mapping[str, str]) -> None:
         """Use a changed cell."""
-        from roost.gridengine.pool.accounting_settings import accounts_of
+        from roost.gridengine.pool.accounting_settings import accounting_settings_of
 
-        wanted, now = accounts_of(files), self._daemon.clock.now()
+        wanted, now = accounting_settings_of(files), self._daemon.clock.now()
         interval_s = wanted.sharelog_s if wanted.reporting else 0.0
         if interval_s != self._interval_s:
             self._interval_s, self._due = interval_s, now + interval_s if interval_s else math.inf
