@@ -1,4 +1,4 @@
-"""How many jobs of /bin/true a node's nursery starts and sees end, besides what this machine can do at all.
+"""How many jobs of /bin/true a node's fork server starts and sees end, besides what this machine can do at all.
 
     PYTHONPATH=src python bench/spawn_rate.py [jobs] [at once]
 
@@ -17,7 +17,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from roost.runtime.processes.nursery import Nursery
+from roost.runtime.processes.fork_server import ForkServer
 from roost.runtime.processes.spawn_order import NotStarted, SpawnOrder
 
 ROUNDS = 3
@@ -45,7 +45,7 @@ def raw_rate(count: int, at_once: int) -> float:
     return float(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
 
 
-async def nursery_rate(nursery: Nursery, jobs: Path, count: int, at_once: int) -> float:
+async def fork_server_rate(fork_server: ForkServer, jobs: Path, count: int, at_once: int) -> float:
     """Jobs a second from order to recorded end."""
     room = asyncio.Semaphore(at_once)
 
@@ -57,7 +57,7 @@ async def nursery_rate(nursery: Nursery, jobs: Path, count: int, at_once: int) -
                 program=Path("/bin/true"),
                 arguments=("true",),
             )
-            family = await nursery.spawn(order)
+            family = await fork_server.spawn(order)
             assert not isinstance(family, NotStarted), family.text
             assert (await family.wait()).exit_code == 0
 
@@ -73,22 +73,22 @@ async def measure(count: int, at_once: int) -> dict[str, object]:
     raw, own, latencies = [], [], []
     with tempfile.TemporaryDirectory(prefix="roost-bench-") as name:
         home = Path(name)
-        nursery = await Nursery.start(home / "nursery")
+        fork_server = await ForkServer.start(home / "nursery")
         try:
             for number in range(ROUNDS):
                 raw.append(await asyncio.to_thread(raw_rate, count, at_once))
                 jobs = home / f"jobs{number}"
                 jobs.mkdir()
                 cpu = time.process_time()
-                own.append(await nursery_rate(nursery, jobs, count, at_once))
+                own.append(await fork_server_rate(fork_server, jobs, count, at_once))
                 cpu = time.process_time() - cpu
                 single = home / f"single{number}"
                 single.mkdir()
-                latencies.append(1000 / await nursery_rate(nursery, single, 20, 1))
-            pss = Path(f"/proc/{nursery.pid}/smaps_rollup").read_text()
-            groups = nursery.group is not None
+                latencies.append(1000 / await fork_server_rate(fork_server, single, 20, 1))
+            pss = Path(f"/proc/{fork_server.pid}/smaps_rollup").read_text()
+            groups = fork_server.group is not None
         finally:
-            await nursery.close()
+            await fork_server.close()
     return {
         "jobs": count,
         "at_once": at_once,

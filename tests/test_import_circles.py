@@ -86,7 +86,7 @@ STATED: Final[dict[Kind, tuple[tuple[str, str, str], ...]]] = {
             "memory single_slots snapshot verdicts view",
             "a snapshot may bring slots that are evaluated one by one; only the type is named",
         ),
-        ("node", "accounts drains host relayouts", "parts of a host, which are given the host"),
+        ("node", "drains dynamic_slots host relayouts", "parts of a host, which are given the host"),
         (
             "runtime.node.runs",
             "job_hooks job_order printed runner script_values shells starter_log",

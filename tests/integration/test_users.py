@@ -270,13 +270,13 @@ def test_a_user_logs_in_over_the_socket_as_that_user_and_no_other(roots: Pool) -
     assert "user number" in stranger.stderr or "may not use the pool" in stranger.stderr
 
 
-def _deputies(pool: Pool) -> list[int]:
+def _file_workers(pool: Pool) -> list[int]:
     tasks = [path for role in ("schedd", "node") for path in Path(f"/proc/{pool.pid(role)}/task").glob("*/children")]
     return [
         int(pid)
         for path in tasks
         for pid in _read(path).split()
-        if b"deputy.serve" in _read(Path(f"/proc/{int(pid)}/cmdline"))
+        if b"file worker.serve" in _read(Path(f"/proc/{int(pid)}/cmdline"))
     ]
 
 
@@ -292,21 +292,21 @@ def test_whoever_acts_for_a_user_may_be_killed(roots: Pool, user: Pool) -> None:
     """A user can kill the processes that act as that user: nothing is lost, others take their place."""
     user.wait(user.submit("output = out\nshould_transfer_files = YES\n", "true"))
 
-    old = _deputies(roots)
+    old = _file_workers(roots)
     assert old
     for pid in old:
         assert f"Uid:\t{UID}\t{UID}\t{UID}\t{UID}" in Path(f"/proc/{pid}/status").read_text()
         os.kill(pid, 9)
     user.wait(user.submit("output = out\nshould_transfer_files = YES\n", "echo again"))
     assert (user.work / "out").read_text() == "again\n"
-    assert not set(_deputies(roots)) & set(old)
+    assert not set(_file_workers(roots)) & set(old)
     eventually(lambda: set(user.ends().values()) == {1})
 
 
-def test_a_stopped_deputy_delays_no_other_user(roots: Pool, user: Pool) -> None:
+def test_a_stopped_file_worker_delays_no_other_user(roots: Pool, user: Pool) -> None:
     """A user can stop the processes that act as that user: the jobs of others begin, end and are told of meanwhile."""
     user.wait(user.submit("output = out\nshould_transfer_files = YES\n", "true"))
-    stopped = _deputies(roots)
+    stopped = _file_workers(roots)
     assert stopped
     try:
         for pid in stopped:
@@ -319,7 +319,7 @@ def test_a_stopped_deputy_delays_no_other_user(roots: Pool, user: Pool) -> None:
             roots.wait(other)
             assert f"005 ({other:03}.000.000)" in log.read_text()
         # They were not given up for hanging before: nothing waited for them.
-        assert set(stopped) <= set(_deputies(roots))
+        assert set(stopped) <= set(_file_workers(roots))
     finally:
         for pid in stopped:
             with contextlib.suppress(ProcessLookupError):

@@ -188,14 +188,14 @@ def test_a_run_that_is_terminated_leaves_nothing_and_says_how_far_it_was(file: P
 _DIES = """
 import asyncio, os, pathlib, sys
 from roost.lab.replay.leftovers import RunDirectory
-from roost.runtime.processes.nursery import Nursery
+from roost.runtime.processes.fork_server import ForkServer
 from roost.runtime.processes.spawn_order import SpawnOrder
 
 async def begin():
     home = RunDirectory(pathlib.Path(sys.argv[1])).path / "1"
     (home / "jobs").mkdir(parents=True)
-    nursery = await Nursery.start(home / "nursery")
-    family = await nursery.spawn(SpawnOrder(
+    fork_server = await ForkServer.start(home / "nursery")
+    family = await fork_server.spawn(SpawnOrder(
         key="left", record=home / "jobs" / "left.run", program=pathlib.Path("/bin/sleep"), arguments=("sleep", "1000"),
     ))
     print(family.pid, flush=True)

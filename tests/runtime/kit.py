@@ -1,4 +1,4 @@
-"""A node without a node: a nursery, jobs that are small scripts, and ways to wait for what they do."""
+"""A node without a node: a fork server, jobs that are small scripts, and ways to wait for what they do."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from weakref import WeakSet
 
 from roost.runtime.processes.family import Family
-from roost.runtime.processes.nursery import Nursery
+from roost.runtime.processes.fork_server import ForkServer
 from roost.runtime.processes.shepherd.processes import MARK, everybody
 from roost.runtime.processes.shepherd.system import read_kernel_file
 from roost.runtime.processes.spawn_order import NotStarted, SpawnOrder
@@ -48,18 +48,18 @@ class Place:
         self.jobs.mkdir()
 
     @asynccontextmanager
-    async def nursery(self) -> AsyncIterator[Nursery]:
-        """A nursery that is closed in the end."""
-        nursery = await Nursery.start(self.path / "nursery", use_groups=self.groups)
+    async def fork_server(self) -> AsyncIterator[ForkServer]:
+        """A fork server that is closed in the end."""
+        fork_server = await ForkServer.start(self.path / "nursery", use_groups=self.groups)
         try:
-            yield nursery
+            yield fork_server
         except BaseException:
             # What a failed test leaves open would be another test's failure.
             for family in _FAMILIES:
                 family.forget()
             raise
         finally:
-            await nursery.close()
+            await fork_server.close()
 
     def key(self, name: str) -> str:
         """The key of a run."""
@@ -96,17 +96,17 @@ class Place:
         return found
 
 
-async def started(nursery: Nursery, order: SpawnOrder) -> Family:
+async def started(fork_server: ForkServer, order: SpawnOrder) -> Family:
     """A job whose program runs."""
-    family = await nursery.spawn(order)
+    family = await fork_server.spawn(order)
     assert isinstance(family, Family), family
     _FAMILIES.add(family)
     return family
 
 
-async def not_started(nursery: Nursery, order: SpawnOrder) -> NotStarted:
+async def not_started(fork_server: ForkServer, order: SpawnOrder) -> NotStarted:
     """A job whose program cannot run."""
-    failure = await nursery.spawn(order)
+    failure = await fork_server.spawn(order)
     assert isinstance(failure, NotStarted), failure
     return failure
 

@@ -21,7 +21,7 @@ from tests.runtime.kit import run
 def test_programs_that_wait_for_load_take_turns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     runs: list[str] = []
 
-    async def run_hook(nursery: object, execute: Path, call: HookCall) -> HookResult:
+    async def run_hook(fork_server: object, execute: Path, call: HookCall) -> HookResult:
         runs.append(call.path.name)
         await asyncio.sleep(0.01)
         return HookResult(status=0, output="", errors="")
@@ -34,7 +34,7 @@ def test_programs_that_wait_for_load_take_turns(tmp_path: Path, monkeypatch: pyt
             return tasks[-1]
 
         around = CronAround(
-            clock=SYSTEM, execute=tmp_path, directory=tmp_path, nursery=lambda: cast(Any, None), spawn=spawn,
+            clock=SYSTEM, execute=tmp_path, directory=tmp_path, fork_server=lambda: cast(Any, None), spawn=spawn,
             ad=ClassAd, changed=lambda at_once: None, log=logging.getLogger("test"),
         )  # fmt: skip
         jobs = [CronJob(name=name, executable=name, mode=Mode.WAIT_FOR_EXIT, load=0.06) for name in ("a", "b", "c")]

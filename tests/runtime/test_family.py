@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from roost.runtime.processes.family import Family
-from roost.runtime.processes.nursery import Nursery
+from roost.runtime.processes.fork_server import ForkServer
 from roost.runtime.processes.run_records import read_end
 from roost.runtime.processes.shepherd import processes
 from roost.runtime.processes.shepherd.processes import descendants, look, send, start_of
@@ -69,8 +69,10 @@ while True:
 """
 
 
-async def _zoo(nursery: Nursery, place: Place, beacon: Beacon, script: str = STAY) -> tuple[Family, dict[str, int]]:
-    family = await started(nursery, place.python("zoo", script, str(beacon.path)))
+async def _zoo(
+    fork_server: ForkServer, place: Place, beacon: Beacon, script: str = STAY
+) -> tuple[Family, dict[str, int]]:
+    family = await started(fork_server, place.python("zoo", script, str(beacon.path)))
     told = dict(line.split() for line in await beacon.lines(4))
     return family, {name: int(pid) for name, pid in told.items()}
 
@@ -84,8 +86,8 @@ def test_what_the_main_process_leaves_is_killed_when_it_ends(place: Place, beaco
     os.mkfifo(go)
 
     async def work() -> None:
-        async with place.nursery() as nursery:
-            family, pids = await _zoo(nursery, place, beacon, ZOO + f"open({str(go)!r}).read()\nos._exit(7)")
+        async with place.fork_server() as fork_server:
+            family, pids = await _zoo(fork_server, place, beacon, ZOO + f"open({str(go)!r}).read()\nos._exit(7)")
             go.write_text("go\n")
             end = await family.wait()
             assert (end.exit_code, end.left) == (7, 0)
@@ -96,12 +98,12 @@ def test_what_the_main_process_leaves_is_killed_when_it_ends(place: Place, beaco
 
 def test_what_it_leaves_is_waited_for_where_that_is_wanted(place: Place, beacon: Beacon) -> None:
     async def work() -> None:
-        async with place.nursery() as nursery:
+        async with place.fork_server() as fork_server:
             go = place.path / "go"
             os.mkfifo(go)
             script = f"(read x < {go}; echo late > {beacon.path}) & echo early > {beacon.path}; exit 4"
             order = place.shell("1", script, await_family=True)
-            family = await started(nursery, order)
+            family = await started(fork_server, order)
             assert await beacon.line() == "early"
             await eventually(lambda: read_end(order.record, order.key) is not None)
             assert not family.is_ended
@@ -114,8 +116,8 @@ def test_what_it_leaves_is_waited_for_where_that_is_wanted(place: Place, beacon:
 
 def test_a_hard_kill_reaches_every_process(place: Place, beacon: Beacon) -> None:
     async def work() -> None:
-        async with place.nursery() as nursery:
-            family, pids = await _zoo(nursery, place, beacon)
+        async with place.fork_server() as fork_server:
+            family, pids = await _zoo(fork_server, place, beacon)
             assert await family.kill()
             assert _gone(pids)
             assert (await family.wait()).signal == signal.SIGKILL
@@ -131,8 +133,8 @@ def test_a_hard_kill_ends_a_job_whose_shepherd_stands_still(place: Place, beacon
     """Somebody has sent SIGSTOP to it: it sees the end of the job only once it goes on."""
 
     async def work() -> None:
-        async with place.nursery() as nursery:
-            family, pids = await _zoo(nursery, place, beacon)
+        async with place.fork_server() as fork_server:
+            family, pids = await _zoo(fork_server, place, beacon)
             os.kill(family.shepherd, signal.SIGSTOP)
             assert await family.kill()
             assert _gone(pids)
@@ -158,8 +160,8 @@ while True:
 """
 
     async def work() -> None:
-        async with place.nursery() as nursery:
-            family = await started(nursery, place.python("1", script, str(beacon.path)))
+        async with place.fork_server() as fork_server:
+            family = await started(fork_server, place.python("1", script, str(beacon.path)))
             await beacon.line()
             await family.kill()
             await family.wait()
@@ -171,8 +173,8 @@ def test_a_large_family_is_counted_and_killed(place: Place, beacon: Beacon) -> N
     script = f"i=0; while [ $i -lt 250 ]; do sleep 1000 & i=$((i+1)); done; echo up > {beacon.path}; wait"
 
     async def work() -> None:
-        async with place.nursery() as nursery:
-            family = await started(nursery, place.shell("1", script))
+        async with place.fork_server() as fork_server:
+            family = await started(fork_server, place.shell("1", script))
             await beacon.line()
             usage = await family.usage()
             assert usage is not None and usage.process_count == 251
@@ -195,8 +197,8 @@ def test_a_suspended_family_stands_still_and_goes_on(place: Place) -> None:
         return all(now > then for now, then in zip(sizes(), before, strict=True))
 
     async def work() -> None:
-        async with place.nursery() as nursery:
-            family = await started(nursery, place.python("1", COUNTING, str(counts), str(count)))
+        async with place.fork_server() as fork_server:
+            family = await started(fork_server, place.python("1", COUNTING, str(counts), str(count)))
             await eventually(lambda: len(list(counts.iterdir())) == count and all(sizes()))
             # Half of those who count have a parent that ends, sooner or later.
             while (usage := await family.usage()) is None or usage.process_count > count + 1:
@@ -209,7 +211,7 @@ def test_a_suspended_family_stands_still_and_goes_on(place: Place) -> None:
                 before = sizes()
                 used = await family.usage()
                 # Somebody else gets the processor for a while.
-                await (await started(nursery, place.shell(f"pause{before[0]}", "sleep 0.1"))).wait()
+                await (await started(fork_server, place.shell(f"pause{before[0]}", "sleep 0.1"))).wait()
                 assert sizes() == before
                 assert used == await family.usage()
                 await family.resume()
@@ -225,8 +227,8 @@ def test_a_suspended_job_goes_on_to_hear_its_soft_kill(place: Place, beacon: Bea
     script = f"trap 'exit 9' TERM; echo up > {beacon.path}; while :; do sleep 0.01; done"
 
     async def work() -> None:
-        async with place.nursery() as nursery:
-            family = await started(nursery, place.shell("1", script))
+        async with place.fork_server() as fork_server:
+            family = await started(fork_server, place.shell("1", script))
             await beacon.line()
             await family.suspend()
             assert await family.signal(signal.SIGTERM)
@@ -237,8 +239,8 @@ def test_a_suspended_job_goes_on_to_hear_its_soft_kill(place: Place, beacon: Bea
 
 def test_a_signal_goes_to_the_main_process_alone(place: Place, beacon: Beacon) -> None:
     async def work() -> None:
-        async with place.nursery() as nursery:
-            family, pids = await _zoo(nursery, place, beacon)
+        async with place.fork_server() as fork_server:
+            family, pids = await _zoo(fork_server, place, beacon)
             assert family.pid == pids.pop("main")
             assert await family.signal(signal.SIGUSR1)
             end = await family.wait()
@@ -249,8 +251,8 @@ def test_a_signal_goes_to_the_main_process_alone(place: Place, beacon: Beacon) -
 
 def test_a_job_that_stopped_itself_can_be_killed_softly(place: Place, beacon: Beacon) -> None:
     async def work() -> None:
-        async with place.nursery() as nursery:
-            family = await started(nursery, place.shell("1", f"echo up > {beacon.path}; kill -STOP $$; exit 5"))
+        async with place.fork_server() as fork_server:
+            family = await started(fork_server, place.shell("1", f"echo up > {beacon.path}; kill -STOP $$; exit 5"))
             await beacon.line()
             await eventually(family.stands_still)
             assert await family.signal(signal.SIGTERM)
@@ -279,8 +281,8 @@ signal.pause()
 """
 
     async def work() -> None:
-        async with place.nursery() as nursery:
-            family = await started(nursery, place.python("1", script, str(beacon.path)))
+        async with place.fork_server() as fork_server:
+            family = await started(fork_server, place.python("1", script, str(beacon.path)))
             await beacon.lines(2)
             usage = await family.usage()
             assert usage is not None
@@ -298,9 +300,9 @@ signal.pause()
 
 def test_a_job_that_children_are_not_waited_for_by_is_measured(place: Place) -> None:
     async def work() -> None:
-        async with place.nursery() as nursery:
+        async with place.fork_server() as fork_server:
             end = await (
-                await started(nursery, place.shell("1", "i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done"))
+                await started(fork_server, place.shell("1", "i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done"))
             ).wait()
             assert end.user_cpu_s + end.system_cpu_s > 0
 
@@ -313,8 +315,8 @@ def test_without_lists_of_children_the_family_is_found_all_the_same(
     one_place.groups = False
 
     async def work() -> None:
-        async with one_place.nursery() as nursery:
-            family, pids = await _zoo(nursery, one_place, beacon)
+        async with one_place.fork_server() as fork_server:
+            family, pids = await _zoo(fork_server, one_place, beacon)
             quick = set(descendants(family.shepherd))
             monkeypatch.setattr(processes, "_KNOWS_CHILDREN", False)
             assert set(descendants(family.shepherd)) == quick == set(pids.values())
@@ -340,8 +342,8 @@ signal.pause()
 """
 
     async def work() -> None:
-        async with one_place.nursery() as nursery:
-            family = await started(nursery, one_place.python("1", script, str(beacon.path)))
+        async with one_place.fork_server() as fork_server:
+            family = await started(fork_server, one_place.python("1", script, str(beacon.path)))
             await beacon.line()
             seen = look(family.pid)
             assert seen is not None and seen.parent == family.shepherd and seen.session == family.pid
@@ -355,15 +357,15 @@ def test_groups_of_control_are_removed_with_their_jobs(place: Place, beacon: Bea
         pytest.skip("there are none")
 
     async def work() -> Path | None:
-        async with place.nursery() as nursery:
-            assert nursery.group is not None
-            families = [await started(nursery, place.shell(str(number), "exit 0")) for number in range(5)]
-            zoo, _ = await _zoo(nursery, place, beacon)
-            assert len([each for each in nursery.group.iterdir() if each.is_dir()]) >= 1
+        async with place.fork_server() as fork_server:
+            assert fork_server.group is not None
+            families = [await started(fork_server, place.shell(str(number), "exit 0")) for number in range(5)]
+            zoo, _ = await _zoo(fork_server, place, beacon)
+            assert len([each for each in fork_server.group.iterdir() if each.is_dir()]) >= 1
             await zoo.kill()
             await asyncio.gather(*(family.wait() for family in families), zoo.wait())
-            assert not [each for each in nursery.group.iterdir() if each.is_dir()]
-            return nursery.group
+            assert not [each for each in fork_server.group.iterdir() if each.is_dir()]
+            return fork_server.group
 
     group = run(work())
     assert group is not None and not group.exists()
@@ -371,8 +373,8 @@ def test_groups_of_control_are_removed_with_their_jobs(place: Place, beacon: Bea
 
 def test_a_family_that_is_forgotten_goes_on(place: Place, beacon: Beacon) -> None:
     async def work() -> None:
-        async with place.nursery() as nursery:
-            family, _ = await _zoo(nursery, place, beacon)
+        async with place.fork_server() as fork_server:
+            family, _ = await _zoo(fork_server, place, beacon)
             family.forget()
             with contextlib.suppress(asyncio.CancelledError):
                 await family.wait()

@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from roost.classad import ClassAd
 from roost.model.starter import Output, StarterHold
 from roost.runtime.bus.client import BusError
-from roost.runtime.files.deputy.hands import Hands, Looked
 from roost.runtime.files.input_files import STDERR, STDOUT, input_manifest
 from roost.runtime.files.output_files import Baseline, checkpoint_manifest, output_manifest, output_place, output_remaps
 from roost.runtime.files.transfer import (
@@ -33,6 +32,7 @@ from roost.runtime.files.transfer import (
     unpack_items,
     unsafe,
 )
+from roost.runtime.files.worker.hands import Hands, Looked
 from roost.runtime.node.runs import files as transfers
 from roost.runtime.node.runs.files import Transfers
 from roost.runtime.processes.sandbox import Sandbox, SandboxFailed, remove_tree

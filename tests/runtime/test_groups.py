@@ -46,8 +46,8 @@ def test_a_child_is_born_in_a_group() -> None:
 
 def test_a_group_that_an_earlier_run_of_the_name_left_frozen_is_freed(one_place: Place, beacon: Beacon) -> None:
     async def work() -> None:
-        async with one_place.nursery() as nursery:
-            family = await started(nursery, one_place.shell("1", f"echo up > {beacon.path}; exec sleep 1000"))
+        async with one_place.fork_server() as fork_server:
+            family = await started(fork_server, one_place.shell("1", f"echo up > {beacon.path}; exec sleep 1000"))
             await beacon.line()
             group = family.started.group
             assert group is not None
@@ -57,7 +57,7 @@ def test_a_group_that_an_earlier_run_of_the_name_left_frozen_is_freed(one_place:
             os.kill(shepherd, signal.SIGKILL)
             again = replace(one_place.shell("1", "exit 7"), record=one_place.jobs / "another")
             async with asyncio.timeout(30):
-                family = await started(nursery, again)
+                family = await started(fork_server, again)
                 assert family.started.group == group
                 assert (await family.wait()).exit_code == 7
 
@@ -70,18 +70,18 @@ def test_what_is_no_group_has_no_children(tmp_path: Path) -> None:
             fork_into(os.fsencode(path))
 
 
-def test_groups_that_nobody_is_in_are_removed_by_the_next_nursery(one_place: Place, beacon: Beacon) -> None:
+def test_groups_that_nobody_is_in_are_removed_by_the_next_fork_server(one_place: Place, beacon: Beacon) -> None:
     async def work() -> None:
-        async with one_place.nursery() as nursery:
-            assert nursery.group is not None
-            family = await started(nursery, one_place.shell("1", f"echo up > {beacon.path}; exec sleep 1000"))
+        async with one_place.fork_server() as fork_server:
+            assert fork_server.group is not None
+            family = await started(fork_server, one_place.shell("1", f"echo up > {beacon.path}; exec sleep 1000"))
             await beacon.line()
             family.forget()
         # As a shepherd leaves it that is killed before it has recorded a start.
-        (nursery.group / "left").mkdir()
-        async with one_place.nursery() as nursery:
-            assert nursery.group is not None
-            groups = [each for each in nursery.group.iterdir() if each.is_dir()]
+        (fork_server.group / "left").mkdir()
+        async with one_place.fork_server() as fork_server:
+            assert fork_server.group is not None
+            groups = [each for each in fork_server.group.iterdir() if each.is_dir()]
             assert groups == [family.started.group], "of a job that runs"
             adopted = await adopt(family.record, family.key)
             assert isinstance(adopted, Family)
@@ -100,20 +100,20 @@ if forbidden:
     program = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *each) for each in (ask, number, said, rest)))
     libc, filter = ctypes.CDLL(None, use_errno=True), struct.pack("HxxxxxxP", 4, ctypes.addressof(program))
     assert libc.prctl(38, 1, 0, 0, 0) == 0 and libc.prctl(22, 2, filter) == 0, ctypes.get_errno()
-from roost.runtime.processes.nursery import Nursery
+from roost.runtime.processes.fork_server import ForkServer
 from roost.runtime.processes.shepherd.system import forks_into
 from roost.runtime.processes.spawn_order import SpawnOrder
 assert not (forbidden and forks_into())
 async def main():
-    nursery = await Nursery.start(home / "nursery")
+    fork_server = await ForkServer.start(home / "nursery")
     for number in range(2):
-        family = await nursery.spawn(SpawnOrder(key=f"{prefix}.{number}", record=home / "jobs" / str(number),
+        family = await fork_server.spawn(SpawnOrder(key=f"{prefix}.{number}", record=home / "jobs" / str(number),
             program=Path("/bin/sh"), arguments=("sh", "-c", "cat /proc/self/cgroup; exit 7"), niceness=number,
             stdout=home / "out"))
         assert (await family.wait()).exit_code == 7
         inside = (home / "out").read_text().rstrip().endswith(f"/{family.started.group.name}")
         print("in its group" if inside else "elsewhere", family.started.group.exists())
-    await nursery.close()
+    await fork_server.close()
 asyncio.run(main())
 """
 

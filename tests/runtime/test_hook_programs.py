@@ -48,8 +48,8 @@ def _hook(place: Place, text: str, mode: int = 0o755) -> Path:
 
 def _result(place: Place, execute: Path, call: HookCall) -> HookResult | HookFailed:
     async def work() -> HookResult | HookFailed:
-        async with place.nursery() as nursery:
-            return await run_hook(nursery, execute, call)
+        async with place.fork_server() as fork_server:
+            return await run_hook(fork_server, execute, call)
 
     return run(work())
 
@@ -161,8 +161,8 @@ def test_a_hook_whose_call_is_cancelled_is_killed(one_place: Place, execute: Pat
     path = _hook(one_place, f"#!/bin/sh\ntrap '' TERM\nsetsid sleep 1000 &\necho up > {beacon.path}\nsleep 1000\n")
 
     async def work() -> None:
-        async with one_place.nursery() as nursery:
-            task = asyncio.create_task(run_hook(nursery, execute, HookCall(key=one_place.key("1"), path=path)))
+        async with one_place.fork_server() as fork_server:
+            task = asyncio.create_task(run_hook(fork_server, execute, HookCall(key=one_place.key("1"), path=path)))
             await beacon.line()
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
@@ -178,8 +178,8 @@ def test_a_call_that_is_cancelled_again_and_again_is_over_only_when_all_of_it_is
     path = _hook(one_place, f"#!/bin/sh\nsetsid sleep 1000 &\necho up > {beacon.path}\nsleep 1000\n")
 
     async def work() -> None:
-        async with one_place.nursery() as nursery:
-            task = asyncio.create_task(run_hook(nursery, execute, HookCall(key=one_place.key("1"), path=path)))
+        async with one_place.fork_server() as fork_server:
+            task = asyncio.create_task(run_hook(fork_server, execute, HookCall(key=one_place.key("1"), path=path)))
             await beacon.line()
             while not task.done():
                 task.cancel()
@@ -204,8 +204,8 @@ def test_a_call_that_is_cancelled_while_its_files_are_removed_leaves_nothing(
     monkeypatch.setattr(hook_programs, "remove_tree", slowly)
 
     async def work() -> None:
-        async with one_place.nursery() as nursery:
-            task = asyncio.create_task(run_hook(nursery, execute, HookCall(key=one_place.key("1"), path=path)))
+        async with one_place.fork_server() as fork_server:
+            task = asyncio.create_task(run_hook(fork_server, execute, HookCall(key=one_place.key("1"), path=path)))
             await asyncio.to_thread(removing.wait)
             task.cancel()
             asyncio.get_running_loop().call_later(0.1, may.set)
@@ -220,10 +220,10 @@ def test_a_call_that_is_cancelled_at_any_moment_leaves_nothing(one_place: Place,
     path = _hook(one_place, "#!/bin/sh\nsleep 1000\n")
 
     async def work() -> None:
-        async with one_place.nursery() as nursery:
+        async with one_place.fork_server() as fork_server:
             for step in range(60):
                 call = HookCall(key=one_place.key(str(step)), path=path)
-                task = asyncio.create_task(run_hook(nursery, execute, call))
+                task = asyncio.create_task(run_hook(fork_server, execute, call))
                 await asyncio.sleep(step * 0.0002)
                 task.cancel()
                 with pytest.raises(asyncio.CancelledError):
@@ -292,11 +292,11 @@ def test_calls_of_a_daemon_that_was_killed_are_stopped(one_place: Place, execute
 import asyncio, sys
 from pathlib import Path
 from roost.runtime.processes.hook_programs import HookCall, run_hook
-from roost.runtime.processes.nursery import Nursery
+from roost.runtime.processes.fork_server import ForkServer
 home, key, path = sys.argv[1:]
 async def main():
-    nursery = await Nursery.start(Path(home) / 'nursery')
-    await run_hook(nursery, Path(home) / 'execute', HookCall(key=key, path=Path(path)))
+    fork_server = await ForkServer.start(Path(home) / 'nursery')
+    await run_hook(fork_server, Path(home) / 'execute', HookCall(key=key, path=Path(path)))
 asyncio.run(main())
 """
 
@@ -309,7 +309,7 @@ asyncio.run(main())
         await beacon.line()
         node.kill()
         await node.wait()
-        async with one_place.nursery():
+        async with one_place.fork_server():
             assert await remove_hook_calls(execute) == 1
             assert not one_place.left()
             assert await remove_hook_calls(execute) == 0

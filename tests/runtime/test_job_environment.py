@@ -140,7 +140,7 @@ def test_a_job_runs_by_its_ad(one_place: Place) -> None:
     program = job_program(ad, place)
 
     async def work() -> None:
-        async with one_place.nursery() as nursery:
+        async with one_place.fork_server() as fork_server:
             order = one_place.order(
                 "1",
                 program.path,
@@ -150,7 +150,7 @@ def test_a_job_runs_by_its_ad(one_place: Place) -> None:
                 stdout=program.stdout,
                 stderr=program.stderr,
             )
-            assert (await (await started(nursery, order)).wait()).exit_code == 0
+            assert (await (await started(fork_server, order)).wait()).exit_code == 0
 
     run(work())
     assert (box / STDOUT).read_text().splitlines() == [str(box), "zero one", "hello world", "6"]

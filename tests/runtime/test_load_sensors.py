@@ -60,7 +60,7 @@ def test_one_that_hangs_is_killed_and_its_values_are_forgotten(
     execute.mkdir(mode=0o755)
 
     async def work() -> None:
-        async with one_place.nursery() as nursery:
+        async with one_place.fork_server() as fork_server:
             tasks = []
 
             def spawn(life: object) -> asyncio.Task[None]:
@@ -69,7 +69,7 @@ def test_one_that_hangs_is_killed_and_its_values_are_forgotten(
 
             admitted: list[Path] = []
             sensors = LoadSensors(
-                execute, lambda: nursery, spawn, user=getpass.getuser, admit=admitted.append, changed=lambda: None
+                execute, lambda: fork_server, spawn, user=getpass.getuser, admit=admitted.append, changed=lambda: None
             )
             assert sensors.ads == ()
             sensors.configure(f"1 NODE1 {path}")
@@ -84,7 +84,12 @@ def test_one_that_hangs_is_killed_and_its_values_are_forgotten(
             if os.geteuid() == 0:
                 # Another account has to be let into the directory of the calls first.
                 others = LoadSensors(
-                    execute, lambda: nursery, spawn, user=lambda: "nobody", admit=admitted.append, changed=lambda: None
+                    execute,
+                    lambda: fork_server,
+                    spawn,
+                    user=lambda: "nobody",
+                    admit=admitted.append,
+                    changed=lambda: None,
                 )
                 others.configure(f"1 NODE1 {path}")
                 await eventually(lambda: admitted[:1] == [execute])

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from roost.runtime.files.deputies import Deputies
+from roost.runtime.files.file_workers import FileWorkers
 from roost.runtime.identity import user_name
 from roost.runtime.queue.database.kept import LogPiece
 from roost.runtime.queue.log_files import LOOK_BACK_BYTES, LogFiles
@@ -25,6 +25,6 @@ def test_a_piece_is_in_its_log_once_wherever_its_writer_was_killed(tmp_path: Pat
     assert len(pieces[0]) > 2 * LOOK_BACK_BYTES > 500_000
     path.write_text("earlier\n" + pieces[0] + pieces[1][:kept])
     waiting = [LogPiece(id=n, path=str(path), owner=user_name(), text=text) for n, text in enumerate(pieces)]
-    written = LogFiles(Deputies()).append(waiting, again=True)
+    written = LogFiles(FileWorkers()).append(waiting, again=True)
     assert (written.done, written.refused) == ([0, 1, 2], [])
     assert path.read_text() == "earlier\n" + "".join(pieces)

@@ -13,6 +13,7 @@ from roost.classad import ClassAd
 from roost.config import Config, MemoryHost, load_text
 from roost.runtime.processes.cgroup import base_group, remove_parent_group
 from roost.runtime.processes.family import adopt, bury
+from roost.runtime.processes.fork_server import ForkServer
 from roost.runtime.processes.memory_control import (
     MemoryControl,
     MemoryLimit,
@@ -20,7 +21,6 @@ from roost.runtime.processes.memory_control import (
     hand_down,
     memory_limit,
 )
-from roost.runtime.processes.nursery import Nursery
 from tests.runtime.kit import Beacon, Place, eventually, not_started, run, started
 
 _MIB = 1024 * 1024
@@ -39,10 +39,10 @@ LIMITS = _limits()
 limited = pytest.mark.skipif(not LIMITS, reason="there is no memory controller of version 1")
 
 
-async def _limiting(nursery: Nursery) -> Path:
-    assert await nursery.limit_memory() == ""
-    assert nursery.memory is not None
-    return nursery.memory.parent
+async def _limiting(fork_server: ForkServer) -> Path:
+    assert await fork_server.limit_memory() == ""
+    assert fork_server.memory is not None
+    return fork_server.memory.parent
 
 
 def _in_group(group: Path) -> list[str]:
@@ -52,10 +52,10 @@ def _in_group(group: Path) -> list[str]:
 @limited
 def test_a_job_that_needs_more_than_its_limit_is_killed_and_its_record_says_so(place: Place) -> None:
     async def work() -> None:
-        async with place.nursery() as nursery:
-            parent = await _limiting(nursery)
+        async with place.fork_server() as fork_server:
+            parent = await _limiting(fork_server)
             limit = MemoryLimit(hard=48 * _MIB, no_swap=True)
-            family = await started(nursery, place.python("1", _EATS, "200", memory=limit))
+            family = await started(fork_server, place.python("1", _EATS, "200", memory=limit))
             end = await family.wait()
             assert (end.exit_code, end.signal) == (None, 9)
             assert end.out_of_memory is not None
@@ -74,12 +74,12 @@ def test_a_job_that_needs_more_than_its_limit_is_killed_and_its_record_says_so(p
 @limited
 def test_a_job_within_its_limit_and_one_without_are_not_killed(one_place: Place) -> None:
     async def work() -> None:
-        async with one_place.nursery() as nursery:
-            await _limiting(nursery)
+        async with one_place.fork_server() as fork_server:
+            await _limiting(fork_server)
             for name, limit in (("1", MemoryLimit(hard=400 * _MIB)), ("2", None), ("3", MemoryLimit(soft=20 * _MIB))):
                 out = one_place.path / f"out{name}"
                 order = one_place.python(name, _EATS, "100", memory=limit, stdout=out)
-                end = await (await started(nursery, order)).wait()
+                end = await (await started(fork_server, order)).wait()
                 assert (end.exit_code, end.out_of_memory, out.read_text()) == (0, None, "ate\n")
 
     run(work())
@@ -88,11 +88,11 @@ def test_a_job_within_its_limit_and_one_without_are_not_killed(one_place: Place)
 @limited
 def test_a_child_that_is_killed_for_memory_takes_the_whole_job_with_it(place: Place) -> None:
     async def work() -> None:
-        async with place.nursery() as nursery:
-            await _limiting(nursery)
+        async with place.fork_server() as fork_server:
+            await _limiting(fork_server)
             script = "import subprocess, sys, time; subprocess.run([sys.executable, '-c', sys.argv[1], '200'])\n"
             order = place.python("1", script + "time.sleep(1000)", _EATS, memory=MemoryLimit(hard=64 * _MIB))
-            end = await (await started(nursery, order)).wait()
+            end = await (await started(fork_server, order)).wait()
             assert end.signal == 9 and end.out_of_memory is not None
 
     run(work())
@@ -101,11 +101,11 @@ def test_a_child_that_is_killed_for_memory_takes_the_whole_job_with_it(place: Pl
 @limited
 def test_a_job_that_ends_well_though_its_child_was_killed_for_memory_says_so(one_place: Place) -> None:
     async def work() -> None:
-        async with one_place.nursery() as nursery:
-            await _limiting(nursery)
+        async with one_place.fork_server() as fork_server:
+            await _limiting(fork_server)
             script = "import subprocess, sys; subprocess.run([sys.executable, '-c', sys.argv[1], '200'])"
             order = one_place.python("1", script, _EATS, memory=MemoryLimit(hard=64 * _MIB))
-            end = await (await started(nursery, order)).wait()
+            end = await (await started(fork_server, order)).wait()
             assert end.out_of_memory is not None
 
     run(work())
@@ -114,11 +114,11 @@ def test_a_job_that_ends_well_though_its_child_was_killed_for_memory_says_so(one
 @limited
 def test_the_settings_reach_the_kernel_and_the_shepherd_is_outside(one_place: Place, beacon: Beacon) -> None:
     async def work() -> None:
-        async with one_place.nursery() as nursery:
-            parent = await _limiting(nursery)
+        async with one_place.fork_server() as fork_server:
+            parent = await _limiting(fork_server)
             limit = MemoryLimit(hard=128 * _MIB, soft=64 * _MIB, no_swap=True)
             order = one_place.shell("1", f"echo up > {beacon.path}; exec sleep 1000", memory=limit)
-            family = await started(nursery, order)
+            family = await started(fork_server, order)
             await beacon.line()
             group = family.started.memory_group
             assert group is not None and group.parent == parent
@@ -146,20 +146,20 @@ def test_groups_can_be_made_below_another_one(one_place: Place) -> None:
     base = f"roost-test-base-{os.getpid()}"
 
     async def work() -> None:
-        nursery = await Nursery.start(one_place.path / "nursery", use_groups=one_place.groups, base=base)
-        parent = await _limiting(nursery)
+        fork_server = await ForkServer.start(one_place.path / "nursery", use_groups=one_place.groups, base=base)
+        parent = await _limiting(fork_server)
         assert parent.parent == base_group(base, "memory")
         out = one_place.path / "out"
         order = one_place.shell("1", "cat /proc/self/cgroup", memory=MemoryLimit(hard=64 * _MIB), stdout=out)
-        assert (await (await started(nursery, order)).wait()).exit_code == 0
+        assert (await (await started(fork_server, order)).wait()).exit_code == 0
         # The group of version 1's controller, and that of version 2 where there may be one.
         inside = [line.split(":", 2) for line in out.read_text().splitlines() if f"/{base}/" in line]
         assert [each[1] for each in inside if each[1]] == ["memory"]
         assert bool([each for each in inside if not each[1]]) == one_place.groups
         # One that has no limit, and starts the other way, leaves its shepherd where it was.
         for number in range(6):
-            await (await started(nursery, one_place.order(f"p{number}", "/bin/true"))).wait()
-        await nursery.close()
+            await (await started(fork_server, one_place.order(f"p{number}", "/bin/true"))).wait()
+        await fork_server.close()
         assert not parent.exists()
 
     try:
@@ -206,14 +206,14 @@ def test_with_version_2_the_jobs_own_group_has_the_limit(
     place = Place(tmp_path, groups=False)
 
     async def work() -> None:
-        async with place.nursery() as nursery:
-            nursery.memory = MemoryControl(parent=fake, unified=True)
+        async with place.fork_server() as fork_server:
+            fork_server.memory = MemoryControl(parent=fake, unified=True)
             order = place.shell("1", "exit 3", memory=MemoryLimit(hard=32 * _MIB, soft=16 * _MIB, no_swap=True))
-            packed = nursery.memory.packed(MemoryLimit(), "x")
+            packed = fork_server.memory.packed(MemoryLimit(), "x")
             assert packed["group"] == os.fsencode(fake / "x")
-            group = fake / Path(os.fsdecode(_group(nursery, order.key))).name
+            group = fake / Path(os.fsdecode(_group(fork_server, order.key))).name
             _files(group, events, peak)
-            end = await (await started(nursery, order)).wait()
+            end = await (await started(fork_server, order)).wait()
             assert end.out_of_memory == seen
             told = {name: (group / name).read_text() for name in ("memory.max", "memory.high", "memory.swap.max")}
             assert told == {"memory.max": "33554432", "memory.high": "16777216", "memory.swap.max": "0"}
@@ -224,8 +224,8 @@ def test_with_version_2_the_jobs_own_group_has_the_limit(
     run(work())
 
 
-def _group(nursery: Nursery, key: str) -> bytes:
-    from roost.runtime.processes.nursery import _group_of
+def _group(fork_server: ForkServer, key: str) -> bytes:
+    from roost.runtime.processes.fork_server import _group_of
 
     return os.fsencode(_group_of(key))
 
@@ -234,10 +234,10 @@ def test_a_limit_that_cannot_be_set_is_the_machines_fault_and_the_job_does_not_r
     place = Place(tmp_path, groups=False)
 
     async def work() -> None:
-        async with place.nursery() as nursery:
-            nursery.memory = MemoryControl(parent=fake, unified=True)
+        async with place.fork_server() as fork_server:
+            fork_server.memory = MemoryControl(parent=fake, unified=True)
             order = place.shell("1", f"touch {tmp_path}/ran", memory=MemoryLimit(hard=32 * _MIB))
-            failure = await not_started(nursery, order)
+            failure = await not_started(fork_server, order)
             assert failure.stage == "memory" and failure.is_machines_fault
             assert "memory of the job cannot be limited" in failure.text and "memory.max" in failure.text
             assert not (tmp_path / "ran").exists()
@@ -295,10 +295,10 @@ def test_the_policy_gives_the_limit(text: str, limit: MemoryLimit | None) -> Non
 
 def test_a_run_without_a_limit_has_no_groups_of_memory(one_place: Place) -> None:
     async def work() -> None:
-        async with one_place.nursery() as nursery:
-            family = await started(nursery, one_place.order("1", "/bin/true"))
+        async with one_place.fork_server() as fork_server:
+            family = await started(fork_server, one_place.order("1", "/bin/true"))
             await family.wait()
-            assert family.started.memory_group is None and nursery.memory is None
+            assert family.started.memory_group is None and fork_server.memory is None
             await asyncio.sleep(0)
 
     run(work())

@@ -17,7 +17,7 @@ import pytest
 from roost.classad import ClassAd
 from roost.config import LoadOptions, MemoryHost, load
 from roost.model import starter_events as sev
-from roost.runtime.files.deputies import Deputies, Deputy
+from roost.runtime.files.file_workers import FileWorker, FileWorkers
 from roost.runtime.node.runs.runner import Runner
 from roost.runtime.processes.accounts import own_account
 from roost.runtime.processes.sandbox import Sandbox
@@ -102,10 +102,10 @@ def test_a_run_that_goes_on_is_nobody_elses_than_its_users(tmp_path: Path, whose
         if whose == "user's":
             os.chown(runner.sandbox.path, 54321, 54322)
         around: Any = runner.around
-        around.as_daemon, around.config, around.deputies = (
+        around.as_daemon, around.config, around.file_workers = (
             False,
             load(MemoryHost(files={}), LoadOptions(roots=(), subsystem="STARTD", environment=False)),
-            Deputies(),
+            FileWorkers(),
         )
         around.scratch = SimpleNamespace(found=lambda name: None if whose == "removed" else tmp_path / name)
         around.execute = tmp_path
@@ -117,7 +117,7 @@ def test_a_run_that_goes_on_is_nobody_elses_than_its_users(tmp_path: Path, whose
     runner = asyncio.run(main())
     assert runner.account is not None and runner.sandbox is not None
     assert (runner.account.uid, runner.account.gid) == ((54321, 54322) if whose == "user's" else (65534, 65534))
-    assert isinstance(runner.transfers.hands, Deputy) and runner.sandbox.path == tmp_path / "dir_1.0_1_q"
+    assert isinstance(runner.transfers.hands, FileWorker) and runner.sandbox.path == tmp_path / "dir_1.0_1_q"
 
 
 def test_nothing_is_left_of_a_starter_that_is_given_up(tmp_path: Path) -> None:
@@ -148,11 +148,11 @@ def test_a_scratch_directory_in_which_something_was_still_written_is_removed(
     assert asyncio.run(main()) == "" and not list(tmp_path.iterdir())
 
 
-class _Away(Deputy):
-    """A user's deputy that gives one answer to everything."""
+class _Away(FileWorker):
+    """A user's file worker that gives one answer to everything."""
 
     def __init__(self, problem: OSError) -> None:
-        super().__init__(own_account(), Deputies())
+        super().__init__(own_account(), FileWorkers())
         self.problem = problem
 
     def _ask(self, deed: str, *arguments: object, data: bytes = b"") -> Any:
@@ -168,7 +168,7 @@ class _Away(Deputy):
         (OSError(errno.ENOSPC, "No space left on device", "dir_1"), True),
     ],
 )
-def test_a_user_whose_deputy_is_away_ends_a_run_and_stops_no_machine(
+def test_a_user_whose_file_worker_is_away_ends_a_run_and_stops_no_machine(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, problem: OSError, is_machines: bool
 ) -> None:
     """The run hung forever, or the machine took no jobs of anybody for some time."""

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from roost.runtime.files.deputies import Deputies
+from roost.runtime.files.file_workers import FileWorkers
 from roost.runtime.files.input_files import STDOUT
 from roost.runtime.files.transfer import FileItem, pack_items
 from roost.runtime.queue.spool import Spool
@@ -26,10 +26,10 @@ _NAME = STDOUT
 
 def _spool(directory: Path, driven: Driven, secret: bytes = SECRET) -> Spool:
     directory.mkdir(exist_ok=True)
-    deputies = Deputies()
+    file_workers = FileWorkers()
     # There are no users but this one.
-    deputies.are_needed = False
-    spool = Spool(directory, deputies, secret=secret)
+    file_workers.are_needed = False
+    spool = Spool(directory, file_workers, secret=secret)
     spool.sweep(driven.queue)
     return spool
 

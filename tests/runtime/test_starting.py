@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 from roost.model.starter import StarterHold
-from roost.runtime.processes import nursery as nursery_module
+from roost.runtime.processes import fork_server as fork_server_module
 from roost.runtime.processes.accounts import NoSuchAccount, account_named
 from roost.runtime.processes.family import Family
-from roost.runtime.processes.nursery import CROWD, AlreadyStarted, Nursery, NurseryFailed
+from roost.runtime.processes.fork_server import CROWD, AlreadyStarted, ForkServer, ForkServerFailed
 from roost.runtime.processes.shepherd.processes import children
 from roost.runtime.processes.spawn_order import UNLIMITED, OrderTooLarge, SpawnOrder
 from tests.runtime.kit import Beacon, Place, eventually, not_started, run, started
@@ -27,9 +27,9 @@ AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root runs jobs as o
 
 def test_exit_codes_and_signals_are_told(place: Place) -> None:
     async def work() -> None:
-        async with place.nursery() as nursery:
+        async with place.fork_server() as fork_server:
             for number, script in enumerate(("exit 0", "exit 85", "kill -SEGV $$", "kill -9 $$")):
-                end = await (await started(nursery, place.shell(f"{number}", script))).wait()
+                end = await (await started(fork_server, place.shell(f"{number}", script))).wait()
                 seen.append((end.exit_code, end.signal))
                 assert end.started_at is not None and end.ended_at is not None and end.started_at <= end.ended_at
 
@@ -39,13 +39,13 @@ def test_exit_codes_and_signals_are_told(place: Place) -> None:
 
 
 def test_two_hundred_jobs_at_once_end_each_with_its_own_code(place: Place) -> None:
-    async def one(nursery: Nursery, number: int) -> int | None:
-        family = await started(nursery, place.shell(str(number), f"exit {number % 100}"))
+    async def one(fork_server: ForkServer, number: int) -> int | None:
+        family = await started(fork_server, place.shell(str(number), f"exit {number % 100}"))
         return (await family.wait()).exit_code
 
     async def work() -> list[int | None]:
-        async with place.nursery() as nursery:
-            return await asyncio.gather(*(one(nursery, number) for number in range(200)))
+        async with place.fork_server() as fork_server:
+            return await asyncio.gather(*(one(fork_server, number) for number in range(200)))
 
     assert run(work()) == [number % 100 for number in range(200)]
 
@@ -73,8 +73,8 @@ def test_the_process_is_as_ordered(one_place: Place) -> None:
     )
 
     async def work() -> None:
-        async with one_place.nursery() as nursery:
-            assert (await (await started(nursery, order)).wait()).exit_code == 0
+        async with one_place.fork_server() as fork_server:
+            assert (await (await started(fork_server, order)).wait()).exit_code == 0
 
     run(work())
     told = (one_place.path / "out").read_text().split("\n")
@@ -94,7 +94,7 @@ def test_the_process_is_as_ordered(one_place: Place) -> None:
 
 @pytest.mark.parametrize("crowd", [1, CROWD], ids=["crowd", "alone"])
 def test_a_plain_order_has_a_clean_process_too(place: Place, monkeypatch: pytest.MonkeyPatch, crowd: int) -> None:
-    monkeypatch.setattr(nursery_module, "CROWD", crowd)
+    monkeypatch.setattr(fork_server_module, "CROWD", crowd)
     os.mkfifo(place.path / "go")
     script = (
         # What the shepherd took on for the start it has laid down when the start is told.
@@ -105,8 +105,8 @@ def test_a_plain_order_has_a_clean_process_too(place: Place, monkeypatch: pytest
     )
 
     async def work() -> None:
-        async with place.nursery() as nursery:
-            family = await started(nursery, place.shell("1", script, umask=0o077, stdout=Path("out")))
+        async with place.fork_server() as fork_server:
+            family = await started(fork_server, place.shell("1", script, umask=0o077, stdout=Path("out")))
             (place.path / "go").write_text("go\n")
             assert (await family.wait()).exit_code == 0
 
@@ -130,7 +130,7 @@ def test_streams_that_are_not_wanted_lead_nowhere(one_place: Place, niceness: in
     source.chmod(0o600)
 
     async def work() -> None:
-        async with one_place.nursery() as nursery:
+        async with one_place.fork_server() as fork_server:
             for number in range(8):
                 chosen = {name: number >> bit & 1 for bit, name in enumerate(("stdin", "stdout", "stderr"))}
                 streams = {name: source if name == "stdin" else out / name for name, wanted in chosen.items() if wanted}
@@ -138,7 +138,7 @@ def test_streams_that_are_not_wanted_lead_nowhere(one_place: Place, niceness: in
                     each.unlink()
                 script = 'read x; echo "out $x" || exit 8; echo "err $x" >&2 || exit 9'
                 order = one_place.shell(f"{number}", script, niceness=niceness, **streams)
-                assert (await (await started(nursery, order)).wait()).exit_code == 0
+                assert (await (await started(fork_server, order)).wait()).exit_code == 0
                 read = "data" if chosen["stdin"] else ""
                 found = {each.name: each.read_text() for each in out.iterdir()}
                 assert found == {name: f"{name[3:]} {read}\n" for name in ("stdout", "stderr") if chosen[name]}
@@ -151,12 +151,12 @@ def test_streams_that_are_not_wanted_lead_nowhere(one_place: Place, niceness: in
 
 def test_one_path_for_both_outputs_is_one_stream(one_place: Place) -> None:
     async def work() -> None:
-        async with one_place.nursery() as nursery:
+        async with one_place.fork_server() as fork_server:
             for number, append in ((1, False), (2, True), (3, False)):
                 order = one_place.shell(
                     str(number), f"echo a{number}; echo b{number} >&2", stdout=out, stderr=out, append=append
                 )
-                await (await started(nursery, order)).wait()
+                await (await started(fork_server, order)).wait()
                 seen.append(out.read_text())
 
     out, seen = one_place.path / "both", list[str]()
@@ -179,7 +179,7 @@ def test_root_runs_jobs_as_their_users(one_place: Place) -> None:
     limits = {"nofile": (64, 64), "core": (0, 0)}
 
     async def work() -> None:
-        async with one_place.nursery() as nursery:
+        async with one_place.fork_server() as fork_server:
             order = one_place.shell(
                 "1",
                 "id -u; id -g; id -G; touch made",
@@ -188,12 +188,12 @@ def test_root_runs_jobs_as_their_users(one_place: Place) -> None:
                 stdout=Path("out"),
                 limits=limits,
             )
-            assert (await (await started(nursery, order)).wait()).exit_code == 0
+            assert (await (await started(fork_server, order)).wait()).exit_code == 0
             order = one_place.order("2", "/bin/cat", account=account, stdin=secret)
-            failure = await not_started(nursery, order)
+            failure = await not_started(fork_server, order)
             assert (failure.code, failure.errno) == (StarterHold.UNABLE_TO_OPEN_INPUT, 13)
             order = one_place.order("3", "/bin/true", account=account, stdout=one_place.path / "mine")
-            failure = await not_started(nursery, order)
+            failure = await not_started(fork_server, order)
             assert (failure.code, failure.errno) == (StarterHold.UNABLE_TO_OPEN_OUTPUT, 13)
 
     run(work())
@@ -236,27 +236,27 @@ def test_what_cannot_start_says_why_and_with_which_hold(place: Place, niceness: 
     cases = [(replace(order, niceness=niceness), code, number, words) for order, code, number, words in _failing(place)]
 
     async def work() -> None:
-        async with place.nursery() as nursery:
+        async with place.fork_server() as fork_server:
             for order, code, number, words in cases:
-                failure = await not_started(nursery, order)
+                failure = await not_started(fork_server, order)
                 assert (failure.code, failure.errno) == (code, number), failure
                 assert words in failure.text
-            end = await (await started(nursery, place.shell("after", "exit 3"))).wait()
-            assert end.exit_code == 3, "the nursery goes on"
+            end = await (await started(fork_server, place.shell("after", "exit 3"))).wait()
+            assert end.exit_code == 3, "the fork server goes on"
 
     run(work())
 
 
 def test_limits_are_the_jobs_own(one_place: Place) -> None:
     async def work() -> None:
-        async with one_place.nursery() as nursery:
+        async with one_place.fork_server() as fork_server:
             order = one_place.order("1", "/usr/bin/head", "-c", "5000", "/dev/zero", stdout=Path("out"))
-            end = await (await started(nursery, replace(order, limits={"fsize": (1000, UNLIMITED)}))).wait()
+            end = await (await started(fork_server, replace(order, limits={"fsize": (1000, UNLIMITED)}))).wait()
             assert (end.signal, end.core_dumped) == (signal.SIGXFSZ, False) or end.core_dumped
             assert (one_place.path / "out").stat().st_size == 1000
             with pytest.raises(KeyError, match="speed"):
-                await nursery.spawn(one_place.order("2", "/bin/true", limits={"speed": (1, 1)}))
-            end = await (await started(nursery, one_place.shell("3", "exit 3"))).wait()
+                await fork_server.spawn(one_place.order("2", "/bin/true", limits={"speed": (1, 1)}))
+            end = await (await started(fork_server, one_place.shell("3", "exit 3"))).wait()
             assert end.exit_code == 3
 
     run(work())
@@ -269,19 +269,19 @@ def test_a_program_that_is_still_being_written_is_waited_for_a_moment(one_place:
     program.chmod(0o755)
 
     async def work() -> None:
-        async with one_place.nursery() as nursery:
+        async with one_place.fork_server() as fork_server:
             for attempt in itertools.count():
                 with program.open("ab"):
                     order = one_place.order(f"1.{attempt}", program, niceness=niceness)
-                    task = asyncio.create_task(nursery.spawn(order))
-                    await eventually(lambda task=task: task.done() or bool(children(nursery.pid)))  # type: ignore[misc]
+                    task = asyncio.create_task(fork_server.spawn(order))
+                    await eventually(lambda task=task: task.done() or bool(children(fork_server.pid)))  # type: ignore[misc]
                 family = await task
                 # Where this test does not get the processor for longer than the moment, it tries again.
                 if isinstance(family, Family):
                     break
             assert (await family.wait()).exit_code == 0
             with program.open("ab"):
-                failure = await not_started(nursery, one_place.order("2", program, niceness=niceness))
+                failure = await not_started(fork_server, one_place.order("2", program, niceness=niceness))
             assert "it is open for writing" in failure.text
 
     run(work())
@@ -291,8 +291,8 @@ def test_a_pipe_that_nobody_reads_does_not_hold_up_the_node(one_place: Place) ->
     os.mkfifo(one_place.path / "pipe")
 
     async def work() -> None:
-        async with one_place.nursery() as nursery:
-            failure = await not_started(nursery, one_place.order("1", "/bin/true", stdout=Path("pipe")))
+        async with one_place.fork_server() as fork_server:
+            failure = await not_started(fork_server, one_place.order("1", "/bin/true", stdout=Path("pipe")))
             assert "without a reader" in failure.text
 
     run(work())
@@ -302,11 +302,11 @@ def test_a_record_that_cannot_be_written_stops_the_job(one_place: Place) -> None
     ran = one_place.path / "ran"
 
     async def work() -> None:
-        async with one_place.nursery() as nursery:
+        async with one_place.fork_server() as fork_server:
             for name, in_the_way in (("gone/1", "absent"), ("file/1", "a file")):
                 if in_the_way == "a file":
                     (one_place.jobs / "file").write_text("")
-                failure = await not_started(nursery, one_place.shell(name, f"touch {ran}"))
+                failure = await not_started(fork_server, one_place.shell(name, f"touch {ran}"))
                 assert (failure.stage, failure.code) == ("record", StarterHold.FAILED_TO_CREATE_PROCESS)
 
     run(work())
@@ -315,11 +315,11 @@ def test_a_record_that_cannot_be_written_stops_the_job(one_place: Place) -> None
 
 def test_a_start_that_cannot_be_recorded_kills_what_had_started(one_place: Place, beacon: Beacon) -> None:
     async def work() -> None:
-        async with one_place.nursery() as nursery:
+        async with one_place.fork_server() as fork_server:
             # The record can be made, and then the disk is full.
-            resource.prlimit(nursery.pid, resource.RLIMIT_FSIZE, (1, resource.RLIM_INFINITY))
+            resource.prlimit(fork_server.pid, resource.RLIMIT_FSIZE, (1, resource.RLIM_INFINITY))
             order = one_place.shell("1", f"echo $$ > {beacon.path}; exec sleep 1000")
-            failure = await not_started(nursery, order)
+            failure = await not_started(fork_server, order)
             assert failure.stage == "record"
             assert not one_place.left()
             assert order.record.stat().st_size == 1
@@ -329,30 +329,30 @@ def test_a_start_that_cannot_be_recorded_kills_what_had_started(one_place: Place
 
 def test_a_start_is_ordered_once(one_place: Place) -> None:
     async def work() -> None:
-        async with one_place.nursery() as nursery:
-            family = await started(nursery, one_place.shell("1", "exit 0"))
+        async with one_place.fork_server() as fork_server:
+            family = await started(fork_server, one_place.shell("1", "exit 0"))
             await family.wait()
             with pytest.raises(AlreadyStarted):
-                await nursery.spawn(one_place.shell("1", "exit 0"))
+                await fork_server.spawn(one_place.shell("1", "exit 0"))
 
     run(work())
 
 
 def test_orders_larger_than_any_system_takes_are_refused(one_place: Place) -> None:
     async def work() -> None:
-        async with one_place.nursery() as nursery:
+        async with one_place.fork_server() as fork_server:
             with pytest.raises(OrderTooLarge):
-                await nursery.spawn(one_place.order("1", "/bin/true", *["x" * 100_000] * 90))
+                await fork_server.spawn(one_place.order("1", "/bin/true", *["x" * 100_000] * 90))
             large = one_place.order("2", "/bin/true", *["x" * 100_000] * 15)
-            assert (await (await started(nursery, large)).wait()).exit_code == 0, "many packets are one order"
+            assert (await (await started(fork_server, large)).wait()).exit_code == 0, "many packets are one order"
 
     run(work())
 
 
 def test_a_start_that_nobody_waits_for_any_more_is_undone(place: Place, beacon: Beacon) -> None:
     async def work() -> None:
-        async with place.nursery() as nursery:
-            task = asyncio.create_task(nursery.spawn(place.shell("1", f"echo up > {beacon.path}; exec sleep 1000")))
+        async with place.fork_server() as fork_server:
+            task = asyncio.create_task(fork_server.spawn(place.shell("1", f"echo up > {beacon.path}; exec sleep 1000")))
             await beacon.line()
             task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
@@ -364,22 +364,22 @@ def test_a_start_that_nobody_waits_for_any_more_is_undone(place: Place, beacon: 
     run(work())
 
 
-def test_the_nursery_is_small(one_place: Place) -> None:
+def test_the_fork_server_is_small(one_place: Place) -> None:
     async def work() -> None:
-        async with one_place.nursery() as nursery:
-            await (await started(nursery, one_place.shell("1", "exit 0"))).wait()
-            lines = Path(f"/proc/{nursery.pid}/smaps_rollup").read_text().splitlines()
+        async with one_place.fork_server() as fork_server:
+            await (await started(fork_server, one_place.shell("1", "exit 0"))).wait()
+            lines = Path(f"/proc/{fork_server.pid}/smaps_rollup").read_text().splitlines()
             pss_kib = next(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
             assert pss_kib < 8 * 1024
 
     run(work())
 
 
-def test_a_directory_has_one_nursery(one_place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_directory_has_one_fork_server(one_place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     async def work() -> None:
-        async with one_place.nursery():
-            monkeypatch.setattr("roost.runtime.processes.nursery.START_S", 0.05)
-            with pytest.raises(NurseryFailed, match="another node"):
-                await Nursery.start(one_place.path / "nursery", use_groups=False)
+        async with one_place.fork_server():
+            monkeypatch.setattr("roost.runtime.processes.fork_server.START_S", 0.05)
+            with pytest.raises(ForkServerFailed, match="another node"):
+                await ForkServer.start(one_place.path / "nursery", use_groups=False)
 
     run(work())

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from roost.runtime.processes import nursery as nursery_module
+from roost.runtime.processes import fork_server as fork_server_module
 from roost.runtime.processes.cgroup import remove_parent_group
 from roost.runtime.processes.family import Family, adopt
-from roost.runtime.processes.nursery import DEATHS_MAX, Nursery, NurseryFailed
+from roost.runtime.processes.fork_server import DEATHS_MAX, ForkServer, ForkServerFailed
 from roost.runtime.processes.run_records import StartRecord, read_end, read_record
 from roost.runtime.processes.shepherd.processes import children, look
 from roost.runtime.processes.spawn_order import NotStarted
@@ -28,18 +28,18 @@ from tests.runtime.test_family import STAY, ZOO
 NODE = """
 import asyncio, sys
 from pathlib import Path
-from roost.runtime.processes.nursery import Nursery
+from roost.runtime.processes.fork_server import ForkServer
 from roost.runtime.processes.spawn_order import SpawnOrder
 home, prefix, count, groups, script = sys.argv[1:]
 home, count, groups = Path(home), int(count), groups == 'True'
 async def main():
-    nursery = await Nursery.start(home / 'nursery', use_groups=groups)
+    fork_server = await ForkServer.start(home / 'nursery', use_groups=groups)
     async def one(number):
         order = SpawnOrder(
             key=f'{prefix}.{number}', record=home / 'jobs' / str(number), program=Path('/bin/sh'),
             arguments=('sh', '-c', script.replace('NUMBER', str(number))),
         )
-        print(await nursery.spawn(order), flush=True)
+        print(await fork_server.spawn(order), flush=True)
     async with asyncio.TaskGroup() as group:
         for number in range(count):
             group.create_task(one(number))
@@ -82,7 +82,7 @@ def test_a_node_that_was_killed_adopts_its_job_and_learns_its_exit_code(place: P
         await beacon.line()
         await eventually(lambda: _start(place) is not None)
         _kill_node(node)
-        async with place.nursery() as nursery:
+        async with place.fork_server() as fork_server:
             family = await _adopted(place, "0")
             assert not family.is_ended
             usage = await family.usage()
@@ -91,7 +91,7 @@ def test_a_node_that_was_killed_adopts_its_job_and_learns_its_exit_code(place: P
             await family.resume()
             (place.path / "go").write_text("go\n")
             assert (await family.wait()).exit_code == 42
-            assert (await (await started(nursery, place.shell("next", "exit 1"))).wait()).exit_code == 1
+            assert (await (await started(fork_server, place.shell("next", "exit 1"))).wait()).exit_code == 1
 
     run(work())
 
@@ -126,7 +126,7 @@ def test_a_node_killed_while_it_starts_many_jobs_loses_none_and_starts_none_late
         assert node.stdout is not None
         await asyncio.to_thread(node.stdout.readline)
         _kill_node(node)
-        async with place.nursery() as nursery:
+        async with place.fork_server() as fork_server:
             found = {name: await adopt(place.jobs / name, place.key(name)) for name in map(str, range(count))}
             alive = {name: family for name, family in found.items() if isinstance(family, Family)}
             assert alive
@@ -135,24 +135,24 @@ def test_a_node_killed_while_it_starts_many_jobs_loses_none_and_starts_none_late
             assert {each.name for each in ran.iterdir()} == set(alive), "what has no record has not run"
             for name in set(found) - set(alive):
                 order = place.shell(name, f"echo $$ >> {ran}/{name}; exit 6")
-                assert (await (await started(nursery, order)).wait()).exit_code == 6
+                assert (await (await started(fork_server, order)).wait()).exit_code == 6
         assert [len(each.read_text().splitlines()) for each in ran.iterdir()] == [1] * count
 
     run(work())
 
 
-def test_jobs_outlive_their_nursery_and_the_next_one_starts_by_itself(place: Place, beacon: Beacon) -> None:
+def test_jobs_outlive_their_fork_server_and_the_next_one_starts_by_itself(place: Place, beacon: Beacon) -> None:
     async def work() -> None:
-        async with place.nursery() as nursery:
+        async with place.fork_server() as fork_server:
             os.mkfifo(place.path / "go")
             first = await started(
-                nursery, place.shell("1", f"echo up > {beacon.path}; read x < {place.path}/go; exit 11")
+                fork_server, place.shell("1", f"echo up > {beacon.path}; read x < {place.path}/go; exit 11")
             )
             await beacon.line()
-            pid = nursery.pid
+            pid = fork_server.pid
             os.kill(pid, signal.SIGKILL)
-            second = await started(nursery, place.shell("2", "exit 12"))
-            assert nursery.pid not in (0, pid)
+            second = await started(fork_server, place.shell("2", "exit 12"))
+            assert fork_server.pid not in (0, pid)
             assert (await second.wait()).exit_code == 12
             (place.path / "go").write_text("go\n")
             assert (await first.wait()).exit_code == 11
@@ -160,38 +160,38 @@ def test_jobs_outlive_their_nursery_and_the_next_one_starts_by_itself(place: Pla
     run(work())
 
 
-def test_a_nursery_killed_again_and_again_loses_no_order_and_doubles_none(place: Place) -> None:
+def test_a_fork_server_killed_again_and_again_loses_no_order_and_doubles_none(place: Place) -> None:
     ran = place.path / "ran"
     ran.mkdir()
 
-    async def one(nursery: Nursery, number: int) -> int | None:
-        family = await started(nursery, place.shell(str(number), f"echo $$ >> {ran}/{number}; exit {number % 90}"))
+    async def one(fork_server: ForkServer, number: int) -> int | None:
+        family = await started(fork_server, place.shell(str(number), f"echo $$ >> {ran}/{number}; exit {number % 90}"))
         return (await family.wait()).exit_code
 
     async def work() -> None:
-        async with place.nursery() as nursery:
+        async with place.fork_server() as fork_server:
             tasks = []
             for number in range(90):
-                tasks.append(asyncio.create_task(one(nursery, number)))
+                tasks.append(asyncio.create_task(one(fork_server, number)))
                 if number % 30 == 20:
                     await asyncio.sleep(0)
-                    await eventually(lambda: nursery.pid != 0)
-                    os.kill(nursery.pid, signal.SIGKILL)
+                    await eventually(lambda: fork_server.pid != 0)
+                    os.kill(fork_server.pid, signal.SIGKILL)
             assert await asyncio.gather(*tasks) == [number % 90 for number in range(90)]
         assert [len(each.read_text().splitlines()) for each in ran.iterdir()] == [1] * 90
 
     run(work())
 
 
-async def _kill_shepherds(nursery: Nursery, starting: asyncio.Task[Family | NotStarted], deaths: int) -> int:
+async def _kill_shepherds(fork_server: ForkServer, starting: asyncio.Task[Family | NotStarted], deaths: int) -> int:
     """Kill the first `deaths` shepherds that try to start a job; how many there were."""
     killed = 0
     while killed < deaths and not starting.done():
-        shepherds = children(nursery.pid)
+        shepherds = children(fork_server.pid)
         if shepherds:
             os.kill(shepherds[0], signal.SIGKILL)
             killed += 1
-            await eventually(lambda gone=shepherds: children(nursery.pid) != gone)  # type: ignore[misc]
+            await eventually(lambda gone=shepherds: children(fork_server.pid) != gone)  # type: ignore[misc]
         await asyncio.sleep(0.005)
     return killed
 
@@ -202,13 +202,13 @@ def test_a_shepherd_that_is_killed_before_it_answers_is_replaced_a_few_times(one
         program = one_place.path / "program"
         program.write_text("#!/bin/sh\nexit 4\n")
         program.chmod(0o755)
-        async with one_place.nursery() as nursery:
+        async with one_place.fork_server() as fork_server:
             for attempt in itertools.count():
                 # A program that is open for writing keeps its shepherd waiting for a moment; a test that is kept from
                 # the processor for longer than that comes too late, and tries again.
                 with program.open("a"):
-                    starting = asyncio.create_task(nursery.spawn(one_place.order(str(attempt), program)))
-                    killed = await _kill_shepherds(nursery, starting, deaths)
+                    starting = asyncio.create_task(fork_server.spawn(one_place.order(str(attempt), program)))
+                    killed = await _kill_shepherds(fork_server, starting, deaths)
                 (outcome,) = await asyncio.gather(starting, return_exceptions=True)
                 if killed == deaths and not isinstance(outcome, NotStarted):
                     break
@@ -216,17 +216,17 @@ def test_a_shepherd_that_is_killed_before_it_answers_is_replaced_a_few_times(one
                 assert isinstance(outcome, Family), outcome
                 assert (await outcome.wait()).exit_code == 4
             else:
-                assert isinstance(outcome, NurseryFailed) and "died 3 times" in str(outcome), outcome
+                assert isinstance(outcome, ForkServerFailed) and "died 3 times" in str(outcome), outcome
 
     run(work())
 
 
 def test_without_its_shepherd_a_job_dies_whole_and_nobody_saw_its_end(place: Place, beacon: Beacon) -> None:
     async def work() -> None:
-        async with place.nursery() as nursery:
+        async with place.fork_server() as fork_server:
             # A daemon that forgets its environment is found by nothing but the control group.
             script = STAY if place.groups else STAY.replace("os.environ.clear()", "pass")
-            family = await started(nursery, place.python("1", script, str(beacon.path)))
+            family = await started(fork_server, place.python("1", script, str(beacon.path)))
             pids = [int(line.split()[1]) for line in await beacon.lines(4)]
             os.kill(family.shepherd, signal.SIGKILL)
             end = await family.wait()
@@ -239,9 +239,9 @@ def test_without_its_shepherd_a_job_dies_whole_and_nobody_saw_its_end(place: Pla
 
 def test_a_job_whose_shepherd_died_while_no_node_was_there_is_buried(place: Place, beacon: Beacon) -> None:
     async def work() -> None:
-        async with place.nursery() as nursery:
+        async with place.fork_server() as fork_server:
             script = STAY if place.groups else STAY.replace("os.environ.clear()", "pass")
-            family = await started(nursery, place.python("1", script, str(beacon.path)))
+            family = await started(fork_server, place.python("1", script, str(beacon.path)))
             await beacon.lines(4)
             family.forget()
             os.kill(family.shepherd, signal.SIGKILL)
@@ -254,9 +254,9 @@ def test_a_job_whose_shepherd_died_while_no_node_was_there_is_buried(place: Plac
 
 def test_a_burial_spares_the_job_of_the_same_name_that_another_pool_has(place: Place, beacon: Beacon) -> None:
     async def work() -> None:
-        async with place.nursery() as nursery:
+        async with place.fork_server() as fork_server:
             script = STAY.replace("os.environ.clear()", "pass")
-            family = await started(nursery, place.python("1", script, str(beacon.path)))
+            family = await started(fork_server, place.python("1", script, str(beacon.path)))
             pids = [int(line.split()[1]) for line in await beacon.lines(4)]
             other = place.path / "other"
             other.mkdir()
@@ -271,10 +271,10 @@ def test_a_burial_spares_the_job_of_the_same_name_that_another_pool_has(place: P
 
 def test_an_end_recorded_before_the_rest_was_gone_counts_after_the_burial(place: Place, beacon: Beacon) -> None:
     async def work() -> None:
-        async with place.nursery() as nursery:
+        async with place.fork_server() as fork_server:
             script = ZOO.replace("os.environ.clear()", "pass") + "os._exit(8)"
             order = place.python("1", script, str(beacon.path), await_family=True)
-            family = await started(nursery, order)
+            family = await started(fork_server, order)
             await beacon.lines(4)
             await eventually(lambda: read_end(order.record, order.key) is not None)
             assert not family.is_ended
@@ -287,8 +287,8 @@ def test_an_end_recorded_before_the_rest_was_gone_counts_after_the_burial(place:
 
 def test_after_a_reboot_nobody_is_taken_for_the_job(one_place: Place, beacon: Beacon) -> None:
     async def work() -> None:
-        async with one_place.nursery() as nursery:
-            family = await started(nursery, one_place.shell("1", f"echo up > {beacon.path}; exec sleep 1000"))
+        async with one_place.fork_server() as fork_server:
+            family = await started(fork_server, one_place.shell("1", f"echo up > {beacon.path}; exec sleep 1000"))
             await beacon.line()
             path = one_place.jobs / "1"
             record = json.loads(path.read_text())
@@ -311,8 +311,8 @@ def test_after_a_reboot_nobody_is_taken_for_the_job(one_place: Place, beacon: Be
 
 def test_what_could_not_be_started_is_known_to_the_next_node(one_place: Place) -> None:
     async def work() -> None:
-        async with one_place.nursery() as nursery:
-            failure = await not_started(nursery, one_place.order("1", "/no/such/program"))
+        async with one_place.fork_server() as fork_server:
+            failure = await not_started(fork_server, one_place.order("1", "/no/such/program"))
             assert await adopt(one_place.jobs / "1", one_place.key("1")) == failure
         assert await adopt(one_place.jobs / "2", one_place.key("2")) is None
 
@@ -321,10 +321,10 @@ def test_what_could_not_be_started_is_known_to_the_next_node(one_place: Place) -
 
 def test_an_end_for_which_the_disk_has_no_room_is_recorded_when_it_has(one_place: Place, beacon: Beacon) -> None:
     async def work() -> None:
-        async with one_place.nursery() as nursery:
+        async with one_place.fork_server() as fork_server:
             os.mkfifo(one_place.path / "go")
             order = one_place.shell("1", f"echo up > {beacon.path}; read x < {one_place.path}/go; exit 21")
-            family = await started(nursery, order)
+            family = await started(fork_server, order)
             await beacon.line()
             size = order.record.stat().st_size
             resource.prlimit(family.shepherd, resource.RLIMIT_FSIZE, (size + 10, resource.RLIM_INFINITY))
@@ -351,13 +351,13 @@ def test_half_a_line_is_none_and_hides_no_other(one_place: Place) -> None:
     assert end is not None and isinstance(end.outcome, NotStarted)
 
 
-def test_a_nursery_that_is_closed_leaves_its_jobs_running(place: Place, beacon: Beacon) -> None:
+def test_a_fork_server_that_is_closed_leaves_its_jobs_running(place: Place, beacon: Beacon) -> None:
     async def work() -> None:
-        async with place.nursery() as nursery:
-            family = await started(nursery, place.shell("1", f"echo up > {beacon.path}; exec sleep 1000"))
+        async with place.fork_server() as fork_server:
+            family = await started(fork_server, place.shell("1", f"echo up > {beacon.path}; exec sleep 1000"))
             await beacon.line()
             family.forget()
-        async with place.nursery():
+        async with place.fork_server():
             again = await _adopted(place, "1")
             assert again.pid == family.pid and not again.is_ended
             await again.kill()
@@ -368,10 +368,10 @@ def test_a_nursery_that_is_closed_leaves_its_jobs_running(place: Place, beacon: 
 
 def test_signals_of_a_terminal_or_an_administrator_do_not_end_a_shepherd(place: Place, beacon: Beacon) -> None:
     async def work() -> None:
-        async with place.nursery() as nursery:
+        async with place.fork_server() as fork_server:
             go = place.path / "go"
             os.mkfifo(go)
-            family = await started(nursery, place.shell("1", f"echo up > {beacon.path}; read x < {go}; exit 14"))
+            family = await started(fork_server, place.shell("1", f"echo up > {beacon.path}; read x < {go}; exit 14"))
             await beacon.line()
             for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
                 os.kill(family.shepherd, number)
@@ -385,8 +385,8 @@ def test_a_job_whose_record_cannot_be_read_has_an_end_all_the_same(place: Place,
     """Its end was waited for without end."""
 
     async def main() -> None:
-        async with place.nursery() as nursery:
-            family = await started(nursery, place.shell("1", f"echo up > {beacon.path}; exec sleep 1000"))
+        async with place.fork_server() as fork_server:
+            family = await started(fork_server, place.shell("1", f"echo up > {beacon.path}; exec sleep 1000"))
             await beacon.line()
             family.record.unlink()
             family.record.mkdir()
@@ -397,19 +397,19 @@ def test_a_job_whose_record_cannot_be_read_has_an_end_all_the_same(place: Place,
     run(main())
 
 
-def test_a_nursery_or_a_shepherd_that_was_stopped_goes_on_when_it_is_needed(
+def test_a_fork_server_or_a_shepherd_that_was_stopped_goes_on_when_it_is_needed(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A job's start was waited for without end, and the job was told as running."""
-    monkeypatch.setattr(nursery_module, "LOOK_S", 0.2)
+    monkeypatch.setattr(fork_server_module, "LOOK_S", 0.2)
 
     async def work() -> None:
-        async with place.nursery() as nursery:
-            os.kill(nursery.pid, signal.SIGSTOP)
-            first = await started(nursery, place.shell("1", "exit 1"))
+        async with place.fork_server() as fork_server:
+            os.kill(fork_server.pid, signal.SIGSTOP)
+            first = await started(fork_server, place.shell("1", "exit 1"))
             assert (await first.wait()).exit_code == 1
             os.kill(first.shepherd, signal.SIGSTOP)
-            second = await started(nursery, place.shell("2", "exit 2"))
+            second = await started(fork_server, place.shell("2", "exit 2"))
             assert second.shepherd == first.shepherd
             assert (await second.wait()).exit_code == 2
 
@@ -418,8 +418,8 @@ def test_a_nursery_or_a_shepherd_that_was_stopped_goes_on_when_it_is_needed(
 
 def test_the_end_of_a_job_whose_shepherd_was_stopped_is_seen_when_it_is_measured(place: Place, beacon: Beacon) -> None:
     async def work() -> None:
-        async with place.nursery() as nursery:
-            family = await started(nursery, place.shell("1", f"echo up > {beacon.path}; exec sleep 1000"))
+        async with place.fork_server() as fork_server:
+            family = await started(fork_server, place.shell("1", f"echo up > {beacon.path}; exec sleep 1000"))
             await beacon.line()
             os.kill(family.shepherd, signal.SIGSTOP)
             os.kill(family.pid, signal.SIGTERM)

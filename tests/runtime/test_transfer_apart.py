@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from roost.model.starter import StarterHold
-from roost.runtime.files.deputies import Deputies
-from roost.runtime.files.deputy.hands import OWN, Hands
+from roost.runtime.files.file_workers import FileWorkers
 from roost.runtime.files.transfer import LOSSES_MAX, FileItem, LocalSink, Piece, TransferProblem, move
+from roost.runtime.files.worker.hands import OWN, Hands
 from roost.runtime.processes.accounts import Account
 
 OUT = StarterHold.TRANSFER_OUTPUT_ERROR
@@ -109,10 +109,10 @@ def test_two_names_of_one_job_may_lead_to_one_file(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can be somebody else")
 def test_files_of_many_jobs_of_several_users_are_each_their_own(place: Path) -> None:
-    deputies = Deputies()
+    file_workers = FileWorkers()
     try:
         hands = [
-            deputies.hands_as(Account(name=f"u{uid}", uid=uid, gid=uid, groups=(uid,), home=Path("/")))
+            file_workers.hands_as(Account(name=f"u{uid}", uid=uid, gid=uid, groups=(uid,), home=Path("/")))
             for uid in (60_001, 60_002, 60_003)
         ]
         targets = {number: place / f"{number}.out" for number in range(900)}
@@ -132,7 +132,7 @@ def test_files_of_many_jobs_of_several_users_are_each_their_own(place: Path) -> 
 
         assert set(asyncio.run(all_of_them())) == {16}
     finally:
-        deputies.close()
+        file_workers.close()
     assert _mixed_up(targets) == []
     assert [path.stat().st_uid for path in targets.values()] == [60_001, 60_002, 60_003] * 300
     for each in range(3):

@@ -21,7 +21,7 @@ from roost.runtime import keep_going as keeping
 from roost.runtime.bus.lanes import WIDTH, Lanes
 from roost.runtime.central.daemon import CentralDaemon
 from roost.runtime.clock import SYSTEM
-from roost.runtime.files.deputies import Deputies
+from roost.runtime.files.file_workers import FileWorkers
 from roost.runtime.identity import user_name
 from roost.runtime.keep_going import keep_going
 from roost.runtime.node.fetching import Fetching
@@ -182,7 +182,7 @@ def test_a_program_is_run_again_after_an_internal_error(
             return tasks[-1]
 
         around = CronAround(
-            clock=SYSTEM, execute=tmp_path, directory=tmp_path, nursery=lambda: cast(Any, None), spawn=spawn,
+            clock=SYSTEM, execute=tmp_path, directory=tmp_path, fork_server=lambda: cast(Any, None), spawn=spawn,
             ad=ad, changed=lambda at_once: None, log=LOG,
         )  # fmt: skip
         job = CronJob(name="p", executable="/bin/true", mode=mode, period_s=1, condition=Expr.parse("Ready"))
@@ -236,11 +236,11 @@ def test_a_log_that_an_internal_error_keeps_from_being_written_is_written_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Pieces were forgotten until the queue's next start."""
-    path, deputies = tmp_path / "log", Deputies()
+    path, file_workers = tmp_path / "log", FileWorkers()
     pieces = [LogPiece(id=n, path=str(path), owner=user_name(), text=f"event {n}\n...\n") for n in range(3)]
-    files = LogFiles(deputies)
-    broken = Broken(deputies.hands_of, 2)
-    monkeypatch.setattr(deputies, "hands_of", broken)
+    files = LogFiles(file_workers)
+    broken = Broken(file_workers.hands_of, 2)
+    monkeypatch.setattr(file_workers, "hands_of", broken)
     assert files.append(pieces[:1]).done == [] and files.wait
     assert files.append(pieces[1:2]).done == []
     assert files.append(pieces[2:]).done == [0, 1, 2]

@@ -20,7 +20,7 @@ from tests.soak.work import Work
 #: Kind to how often it is chosen.
 _WEIGHTS: Final = {
     "schedd": 10, "central": 6, "node": 12, "server": 6, "master": 6, "pair": 8, "machine": 4, "everything": 2,
-    "shepherd": 6, "shepherds": 3, "nursery": 4, "job": 6, "dagman": 6, "deputy": 4, "stop": 8, "restart": 3,
+    "shepherd": 6, "shepherds": 3, "fork-server": 4, "job": 6, "dagman": 6, "file-worker": 4, "stop": 8, "restart": 3,
     "disk": 4, "queue-disk": 2, "cut": 6, "long-cut": 1,
 }  # fmt: skip
 #: After these a run may begin again although its program ran to its end: nothing could know how it ended.
@@ -134,15 +134,15 @@ class Faults:
         return ""
 
     def family(self, kind: str) -> str:
-        """Kill a nursery, a shepherd, all shepherds, or a job of a machine."""
-        machine = self.chance.choice(self.site.all if kind == "nursery" else self.site.machines)
+        """Kill a fork server, a shepherd, all shepherds, or a job of a machine."""
+        machine = self.chance.choice(self.site.all if kind == "fork-server" else self.site.machines)
         found = machine.processes()
         serving = {pid for pid, words in found.items() if "shepherd.serve" in words}
-        nurseries = serving & {_parent(pid) for pid in serving}
+        fork_servers = serving & {_parent(pid) for pid in serving}
         pids = {
-            "nursery": nurseries,
-            "shepherd": serving - nurseries,
-            "shepherds": serving - nurseries,
+            "fork-server": fork_servers,
+            "shepherd": serving - fork_servers,
+            "shepherds": serving - fork_servers,
             "job": {pid for pid, words in found.items() if "/bin/sh" in words and "condor_exec" in words}
             or {pid for pid, words in found.items() if "/bin/sh" in words},
         }[kind]
@@ -218,10 +218,10 @@ _ACTIONS: Final[dict[str, Callable[[Faults], str]]] = {
     "everything": Faults.everything,
     "shepherd": lambda faults: faults.family("shepherd"),
     "shepherds": lambda faults: faults.family("shepherds"),
-    "nursery": lambda faults: faults.family("nursery"),
+    "fork-server": lambda faults: faults.family("fork-server"),
     "job": lambda faults: faults.family("job"),
     "dagman": lambda faults: faults.among("dagman"),
-    "deputy": lambda faults: faults.among("runtime.deputy"),
+    "file-worker": lambda faults: faults.among("runtime.files.worker"),
     "stop": Faults.stop,
     "restart": Faults.restart,
     "disk": lambda faults: faults.disk(faults.any_machine()),

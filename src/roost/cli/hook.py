@@ -33,6 +33,7 @@ from roost.runtime.node.runs.job_environment import JobPlace, job_program
 from roost.runtime.node.runs.scratch import directories_of
 from roost.runtime.node.sensors import Sensors
 from roost.runtime.processes.accounts import NoSuchAccount, account_named, can_switch_user, own_account
+from roost.runtime.processes.fork_server import ForkServer, ForkServerFailed
 from roost.runtime.processes.hook_programs import (
     HookCall,
     HookFailed,
@@ -42,7 +43,6 @@ from roost.runtime.processes.hook_programs import (
     run_hook,
     script_call,
 )
-from roost.runtime.processes.nursery import Nursery, NurseryFailed
 from roost.runtime.processes.spawn_order import NotStarted
 from roost.startd.configured import fetch_hook, hook_keyword
 from roost.startd.layout.problems import LayoutRefused
@@ -283,15 +283,15 @@ def _ad(path: str | None) -> ClassAd | None:
 
 def _called(place: Path, call: HookCall) -> HookResult | HookFailed:
     async def work() -> HookResult | HookFailed:
-        nursery = await Nursery.start(place / "nursery", use_groups=False)
+        fork_server = await ForkServer.start(place / "nursery", use_groups=False)
         try:
-            return await run_hook(nursery, place, call)
+            return await run_hook(fork_server, place, call)
         finally:
-            await nursery.close()
+            await fork_server.close()
 
     try:
         return asyncio.run(work())
-    except NurseryFailed as problem:
+    except ForkServerFailed as problem:
         raise CommandError(str(problem)) from None
 
 

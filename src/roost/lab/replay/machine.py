@@ -37,7 +37,7 @@ from roost.runtime.node.runs.runner import Surroundings
 from roost.runtime.node.sensors import Replacements, Sensors
 from roost.runtime.node.state import NodeState
 from roost.runtime.processes.family import Family, bury
-from roost.runtime.processes.nursery import Nursery
+from roost.runtime.processes.fork_server import ForkServer
 from roost.runtime.processes.shepherd.processes import kill_family
 from roost.runtime.processes.spawn_order import NotStarted, SpawnOrder
 from roost.sim.machine.own_work import BENCHMARK_S, FETCH_S
@@ -67,8 +67,8 @@ class ReplayFamily(Family):
         return await super().kill()
 
 
-class WatchedNursery(Nursery):
-    """A nursery that tracks what it has started and what is being started."""
+class WatchedForkServer(ForkServer):
+    """A fork server that tracks what it has started and what is being started."""
 
     family_type = ReplayFamily
     #: The processes of the current scenario's jobs; None between scenarios.
@@ -225,7 +225,7 @@ class ReplayNode(NodeDaemon):
         self.moves = 0
         super().__init__(*args)
         # Jobs of all owners run as the user of the replay.
-        self.deputies.are_needed = False
+        self.file_workers.are_needed = False
         self.state = _Forgetful(self.context.home.run / "slots", self.clock, self.reports)
 
     def execute_directories(self, config: Config) -> Mapping[int, Path]:
@@ -248,9 +248,9 @@ class ReplayNode(NodeDaemon):
         """The platform of the simulation's machines."""
         return {**platform(config), **self.replayed.hardware.attributes}
 
-    async def start_nursery(self) -> Nursery:
-        """The nursery of the pool."""
-        return self.pool.nursery
+    async def start_fork_server(self) -> ForkServer:
+        """The fork server of the pool."""
+        return self.pool.fork_server
 
     async def benchmark(self) -> tuple[int | None, int | None]:
         """The benchmark results of the simulation's machines."""
@@ -333,7 +333,7 @@ class ReplayNode(NodeDaemon):
                 await _cut_off(family)
         self.door.close()
         await self.backfill.stop()
-        self.nursery = None
+        self.fork_server = None
         with contextlib.suppress(asyncio.CancelledError):
             await asyncio.sleep(0)
         self.state.close()

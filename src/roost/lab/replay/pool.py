@@ -1,8 +1,8 @@
 """The pool of a replay: central manager, queue and machines in one event loop with simulated time, on a real bus and
 database.
 
-What persists across scenarios (the bus's server, the nursery that starts jobs) is `ReplayEnvironment`; everything else
-is created for each scenario, in its own directory.
+What persists across scenarios (the bus's server, the fork server that starts jobs) is `ReplayEnvironment`; everything
+else is created for each scenario, in its own directory.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from roost.lab.replay.cell import ReplayCell
 from roost.lab.replay.dags import ReplayFlow
 from roost.lab.replay.driven_loop import DrivenClock, DrivenLoop
 from roost.lab.replay.jobs import StandIns, ad_of
-from roost.lab.replay.machine import ReplayNode, WatchedNursery
+from roost.lab.replay.machine import ReplayNode, WatchedForkServer
 from roost.lab.replay.queue import ReplaySchedd, Together
 from roost.lab.scenario.values import MACHINE, Scenario, ScenarioCommand, ScenarioMachine, ScheduledAction
 from roost.model import events as nev
@@ -150,22 +150,22 @@ class ReplayEnvironment:
         self._homes = homes
         self.accounts = BusAccounts(directory, Subjects(_POOL))
         self.server = NatsServer(directory / "nats", self.accounts.server_text)
-        self.nursery: WatchedNursery
+        self.fork_server: WatchedForkServer
         self._numbers = 0
         self._machines = {MACHINE}
 
     async def build(self) -> None:
-        """Start it. Raises ServerFailed, NurseryFailed."""
+        """Start it. Raises ServerFailed, ForkServerFailed."""
         for role, name in _NAMES.items():
             self.accounts.account(role, name)
         self.server.start()
-        self.nursery = await WatchedNursery.start(self.directory / "nursery")
-        self.nursery.families = {}
+        self.fork_server = await WatchedForkServer.start(self.directory / "nursery")
+        self.fork_server.families = {}
 
     async def clear(self) -> None:
         """Stop it."""
-        if hasattr(self, "nursery"):
-            await self.nursery.close()
+        if hasattr(self, "fork_server"):
+            await self.fork_server.close()
         self.server.stop()
 
     def admit(self, machines: Iterable[str]) -> None:
@@ -199,7 +199,7 @@ class ReplayPool:
         self.stage = stage
         self.scenario = scenario
         self.start = start
-        self.nursery = stage.nursery
+        self.fork_server = stage.fork_server
         self.home = stage.home()
         #: Machine to its directory.
         self.homes = {each.name: stage.home() for each in scenario.machines}
@@ -262,7 +262,7 @@ class ReplayPool:
             scenario.hooks,
         )
         await self.jobs.open()
-        self.nursery.jobs = self.jobs
+        self.fork_server.jobs = self.jobs
         self.jobs.is_to_end = lambda pid: all(node.is_to_end(pid) for node in self.nodes.values())
         configs = configured(self._hooks(), self.jobs.script)
         config = self._config = configs[""]
@@ -325,9 +325,9 @@ class ReplayPool:
             await self.central.stop(DaemonEnding.LEAVE)
         if hasattr(self, "jobs"):
             await self.jobs.close()
-        for family in self.nursery.running:
+        for family in self.fork_server.running:
             await family.kill()
-        self.nursery.families.clear()
+        self.fork_server.families.clear()
         for bus in self._all_buses:
             await bus.close()
 
@@ -359,7 +359,7 @@ class ReplayPool:
             return self._changing
         self.let_machines_talk()
         scripts = (flow.scripts.under_way() for flow in self.flows.values())
-        return next(filter(None, scripts), "") or self.nursery.under_way(self.jobs)
+        return next(filter(None, scripts), "") or self.fork_server.under_way(self.jobs)
 
     async def _settle(self) -> None:
         """Wait until all messages in transit have arrived: those sent to the server, and then those for others."""
@@ -369,7 +369,7 @@ class ReplayPool:
             client = self.buses[Role.CLIENT]
             hearers = [bus for bus in self._all_buses if bus is not client or bus.asking]
             await asyncio.gather(*(bus.settled() for bus in hearers))
-        for family in self.nursery.running:
+        for family in self.fork_server.running:
             if self.jobs.look(family):
                 await self.jobs.ask(family)
 

@@ -50,7 +50,7 @@ class ReplaySchedd(ScheddDaemon):
         super().__init__(*args)
         self.demands = _ReplayDemands(self)
         # Event logs of all owners are written by the user of the replay.
-        self.deputies.are_needed = False
+        self.file_workers.are_needed = False
 
     async def _ticks(self) -> None:
         await asyncio.sleep(BESIDE_POLLS_S)

@@ -17,7 +17,7 @@ from roost.lab.scenario.outcome import NoReplay, Outcome
 from roost.lab.scenario.run import observe_scenario
 from roost.lab.scenario.values import Scenario
 from roost.runtime.bus.server import ServerFailed
-from roost.runtime.processes.nursery import NurseryFailed
+from roost.runtime.processes.fork_server import ForkServerFailed
 from roost.startd.timers import IDLE_LOOK_S
 
 #: A real matchmaker knows only a machine's last update, so updates are sent at every poll.
@@ -38,7 +38,7 @@ class BothWorlds:
         if self._replays is None:
             try:
                 self._replays = Replays(self._host)
-            except (ServerFailed, NurseryFailed, OSError) as problem:
+            except (ServerFailed, ForkServerFailed, OSError) as problem:
                 raise NoReplay(str(problem)) from None
         return self._replays
 

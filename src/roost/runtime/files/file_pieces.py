@@ -11,7 +11,7 @@ import stat
 from base64 import b64encode
 from errno import EINVAL
 
-from roost.runtime.files.deputy.hands import Hands
+from roost.runtime.files.worker.hands import Hands
 from roost.wire.requests.verb import FilePiece
 
 

@@ -19,8 +19,8 @@ from typing import Final
 
 from roost.classad import ClassAd
 from roost.model.starter import StarterHold
-from roost.runtime.files.deputy.hands import OWN, Hands
 from roost.runtime.files.transfer import ITEMS_MAX, FileItem, ItemKind, Manifest, TransferProblem
+from roost.runtime.files.worker.hands import OWN, Hands
 
 #: Names of standard output and error in the scratch directory of a job with file transfer.
 STDOUT: Final = "_condor_stdout"

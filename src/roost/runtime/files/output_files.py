@@ -20,7 +20,6 @@ from typing import Final
 from roost.base.records import dataclass
 from roost.classad import ClassAd
 from roost.model.starter import StarterHold
-from roost.runtime.files.deputy.hands import OWN, Hands
 from roost.runtime.files.input_files import (
     STDERR,
     STDOUT,
@@ -31,6 +30,7 @@ from roost.runtime.files.input_files import (
     program_name,
 )
 from roost.runtime.files.transfer import ITEMS_MAX, FileItem, ItemKind, Manifest, TransferProblem, unsafe
+from roost.runtime.files.worker.hands import OWN, Hands
 from roost.wire.requests.verb import Stream
 
 _BYTES_PER_MB: Final = 1024 * 1024

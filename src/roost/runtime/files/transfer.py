@@ -29,8 +29,8 @@ from typing import Final, Protocol
 
 from roost.base.records import dataclass
 from roost.model.starter import StarterHold
-from roost.runtime.files.deputies import with_hands
-from roost.runtime.files.deputy.hands import OWN, Hands
+from roost.runtime.files.file_workers import with_hands
+from roost.runtime.files.worker.hands import OWN, Hands
 
 #: Size of a piece, bytes; it must fit into a message.
 PIECE_BYTES_MAX: Final = 512 * 1024

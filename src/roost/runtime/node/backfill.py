@@ -5,9 +5,9 @@ and its end when one of them leaves; the core is notified when the client runs a
 that ends by itself is restarted at the next poll of a slot that still wants it, after a pause that grows if it ends
 quickly.
 
-It runs below the nursery as jobs do, so that all of its processes are known and can be killed; in BOINC_InitialDir, as
-BOINC_Owner if root runs the machine, with its own scratch directory that is removed at its end. A client that a killed
-daemon left is ended at the next start (`runs.takeover`), and restarted when it is due.
+It runs below the fork server as jobs do, so that all of its processes are known and can be killed; in BOINC_InitialDir,
+as BOINC_Owner if root runs the machine, with its own scratch directory that is removed at its end. A client that a
+killed daemon left is ended at the next start (`runs.takeover`), and restarted when it is due.
 
 This module does not decide when to run it.
 """
@@ -27,14 +27,14 @@ from roost.base.records import dataclass
 from roost.classad import ClassAd
 from roost.config import Config, ConfigError
 from roost.model.command_line import arguments_from_submit, environment_from_submit, environment_to_raw, join_raw
-from roost.runtime.files.deputies import Deputies
+from roost.runtime.files.file_workers import FileWorkers
 from roost.runtime.home import Home
 from roost.runtime.node.runs.job_environment import JobPlace, job_environment, job_program, lent_environment, write_ads
 from roost.runtime.node.runs.job_order import BadJob, given_environment, niceness, thread_variables
 from roost.runtime.node.runs.reports import file_name
 from roost.runtime.processes.accounts import Account, NoSuchAccount, account_named, can_switch_user
 from roost.runtime.processes.family import Family
-from roost.runtime.processes.nursery import AlreadyStarted, Nursery, NurseryFailed
+from roost.runtime.processes.fork_server import AlreadyStarted, ForkServer, ForkServerFailed
 from roost.runtime.processes.run_records import SUFFIX
 from roost.runtime.processes.sandbox import Sandbox, SandboxFailed
 from roost.runtime.processes.spawn_order import NotStarted, OrderTooLarge, ProcessEnd, SpawnOrder
@@ -53,7 +53,7 @@ class ClientAround:
     """The surroundings of a client."""
 
     home: Home
-    deputies: Deputies
+    file_workers: FileWorkers
     #: Starts a background task.
     spawn: Callable[[Coroutine[Any, Any, Any]], object]
     #: The ad of a slot that does backfill; None if there is none, and the client is not needed.
@@ -71,7 +71,7 @@ _FAILURES: Final = (
     BadJob,
     SandboxFailed,
     ConfigError,
-    NurseryFailed,
+    ForkServerFailed,
     AlreadyStarted,
     OrderTooLarge,
     OSError,
@@ -84,7 +84,7 @@ class BackfillClient:
     def __init__(self, around: ClientAround, config: Config) -> None:
         self._around = around
         self._config = config
-        self.nursery: Nursery | None = None
+        self.fork_server: ForkServer | None = None
         self._running: asyncio.Task[None] | None = None
         self._family: Family | None = None
         self._starts = 0
@@ -169,8 +169,8 @@ class BackfillClient:
 
     async def _lived(self, order: SpawnOrder) -> None:
         """Run the client from its start to its end."""
-        assert self.nursery is not None
-        found = await self.nursery.spawn(order)
+        assert self.fork_server is not None
+        found = await self.fork_server.spawn(order)
         if isinstance(found, NotStarted):
             raise _CannotRun(found.text)
         self._family, self._cpu_s, self._looked_at = found, 0.0, time.monotonic()
@@ -223,7 +223,7 @@ class BackfillClient:
             threads=thread_variables(config),
         )
         program, environment = job_program(job_ad, place), job_environment(job_ad, place)
-        write_ads(sandbox.path, job_ad, slot_ad, self._around.deputies.hands_as(account))
+        write_ads(sandbox.path, job_ad, slot_ad, self._around.file_workers.hands_as(account))
         return SpawnOrder(
             key=key,
             record=record,

@@ -1,4 +1,4 @@
-"""The daemon of an execute machine: its core, connected to bus, sensors, nursery and disk.
+"""The daemon of an execute machine: its core, connected to bus, sensors, fork server and disk.
 
 Sensors are read whenever the core polls. Effects of the core become messages, timers, and work that `Runner`s do for
 the runs of jobs. Ends of runs are kept on disk until the queue confirms that it has stored them.
@@ -41,7 +41,7 @@ from roost.runtime.bus.lanes import Lanes
 from roost.runtime.causes import present_request
 from roost.runtime.cell_root import let_users_to, write_root
 from roost.runtime.daemon_ads import REFRESH_S, DutyCycle, master_ad, place_of
-from roost.runtime.files.deputies import Deputies
+from roost.runtime.files.file_workers import FileWorkers
 from roost.runtime.node.answers import NodeAnswers
 from roost.runtime.node.backfill import BackfillClient, ClientAround
 from roost.runtime.node.benchmarks import run_benchmarks
@@ -71,9 +71,9 @@ from roost.runtime.node.tasks.slave_tasks import SlaveTasks
 from roost.runtime.node.transition_log import TransitionLog
 from roost.runtime.processes.accounts import can_switch_user
 from roost.runtime.processes.cron import CronAround, CronPrograms
+from roost.runtime.processes.fork_server import ForkServer, ForkServerFailed
 from roost.runtime.processes.isolation import isolation_problem
 from roost.runtime.processes.memory_control import limits_memory
-from roost.runtime.processes.nursery import Nursery, NurseryFailed
 from roost.runtime.role import ConfigurationRefused, DaemonEnding, RoleContext, must_go_on
 from roost.startd.layout.change import PresentLayout
 from roost.startd.layout.problems import LayoutRefused
@@ -94,7 +94,7 @@ _starter_log = logging.getLogger("roost.starter")
 HOOKS_END_S: Final = 10.0
 #: How often whatever still runs is ordered to end when the daemon stops.
 _ROUNDS: Final = 3
-#: Interval at which idle deputies are looked for, s.
+#: Interval at which idle file workers are looked for, s.
 TIDY_S: Final = 15.0
 
 
@@ -145,8 +145,8 @@ class NodeDaemon:
         self._polls_since = 0.0
         self._stopping = False
         self._empty = asyncio.Event()
-        self.nursery: Nursery | None = None
-        self.deputies = Deputies()
+        self.fork_server: ForkServer | None = None
+        self.file_workers = FileWorkers()
         #: For each directory with scratch directories.
         self.sandboxes = {each: Sandboxes(each) for each in self.scratch.current}
         self.backfill = self._backfill_client(config)
@@ -155,7 +155,7 @@ class NodeDaemon:
         self.cron = CronPrograms(self._cron_around(), self._cron_plan(config))
         self.load_sensors = LoadSensors(
             self.context.home.execute,
-            self._cron_around().nursery,
+            self._cron_around().fork_server,
             self.spawn,
             user=lambda: self.config.get("STARTD_LOAD_SENSOR_USER", subsys="STARTD") or "",
             admit=self.context.home.let_others_to,
@@ -167,7 +167,7 @@ class NodeDaemon:
     def _backfill_client(self, config: Config) -> BackfillClient:
         around = ClientAround(
             home=self.context.home,
-            deputies=self.deputies,
+            file_workers=self.file_workers,
             spawn=self.spawn,
             slot_ad=self._ad_of_backfill,
             tell=lambda runs: self.carry_out(self.machine.host.backfill(runs, self.clock.now())),
@@ -175,15 +175,15 @@ class NodeDaemon:
         return BackfillClient(around, config)
 
     def _cron_around(self) -> CronAround:
-        def nursery() -> Nursery:
-            assert self.nursery is not None
-            return self.nursery
+        def fork_server() -> ForkServer:
+            assert self.fork_server is not None
+            return self.fork_server
 
         return CronAround(
             clock=self.clock,
             execute=self.context.home.execute,
             directory=self.context.home.log,
-            nursery=nursery,
+            fork_server=fork_server,
             spawn=self.spawn,
             ad=lambda: self.machine.ad(self.machine.slots[0], self.clock.now()) if self.machine.slots else ClassAd(),
             changed=self._cron_changed,
@@ -257,12 +257,12 @@ class NodeDaemon:
     # -- life ----------------------------------------------------------------------------------------
 
     async def start(self) -> None:
-        """Start: the nursery, runs that an earlier daemon left, the bus, sensors."""
+        """Start: the fork server, runs that an earlier daemon left, the bus, sensors."""
         try:
-            self.nursery = await self.start_nursery()
-        except NurseryFailed as error:
+            self.fork_server = await self.start_fork_server()
+        except ForkServerFailed as error:
             raise ConfigurationRefused(str(error)) from None
-        self.fetching.nursery = self.backfill.nursery = self.nursery
+        self.fetching.fork_server = self.backfill.fork_server = self.fork_server
         await self._limit_memory()
         self._check_isolation()
         self.audit.load()
@@ -297,10 +297,10 @@ class NodeDaemon:
         ):
             must_go_on(self.spawn(work, name))
 
-    async def start_nursery(self) -> Nursery:
-        """Start the nursery, from which jobs are started. Raises NurseryFailed."""
+    async def start_fork_server(self) -> ForkServer:
+        """Start the fork server, from which jobs are started. Raises ForkServerFailed."""
         base = self.config.get("BASE_CGROUP", subsys="STARTER") or ""
-        return await Nursery.start(self.context.home.run / "nursery", base=base)
+        return await ForkServer.start(self.context.home.run / "nursery", base=base)
 
     def need_cell_root(self) -> None:
         """Install Grid Engine's commands where programs of a cell's jobs look for them."""
@@ -319,8 +319,8 @@ class NodeDaemon:
     async def _limit_memory(self) -> None:
         """Limit the memory of jobs if CGROUP_MEMORY_LIMIT_POLICY asks for it, or log why that is not possible."""
         text = ""
-        if self.nursery is not None and limits_memory(self.config):
-            text = await self.nursery.limit_memory()
+        if self.fork_server is not None and limits_memory(self.config):
+            text = await self.fork_server.limit_memory()
         if text:
             text = f"the memory of jobs is not limited, though CGROUP_MEMORY_LIMIT_POLICY asks for it: {text}"
             _log.warning("%s", text)
@@ -366,8 +366,8 @@ class NodeDaemon:
                 async with asyncio.timeout(3):
                     await self.reports.all_taken()
             self.ads.withdraw()
-        elif self.nursery is not None:
-            self.nursery.leave()
+        elif self.fork_server is not None:
+            self.fork_server.leave()
         self.lanes.close()
         self.door.close()
         await self.backfill.stop()
@@ -379,9 +379,9 @@ class NodeDaemon:
         # Hooks that still run are killed, and their input and output is removed; the end of one may start another.
         for _ in range(_ROUNDS):
             await self._background.end(HOOKS_END_S)
-        if self.nursery is not None:
-            await self.nursery.close()
-        self.deputies.close()
+        if self.fork_server is not None:
+            await self.fork_server.close()
+        self.file_workers.close()
         for sandboxes in self.sandboxes.values():
             sandboxes.close()
         self.transition_log.write(explained=True)
@@ -576,7 +576,7 @@ class NodeDaemon:
     async def _tidy(self) -> None:
         while True:
             await asyncio.sleep(TIDY_S)
-            self.deputies.tidy()
+            self.file_workers.tidy()
             self._note_unreadable()
 
     def _note_unreadable(self) -> None:

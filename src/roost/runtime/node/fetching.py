@@ -1,8 +1,8 @@
 """The fetch-work hooks of a machine: running them as the core orders.
 
 A slot has hooks if a keyword is configured for it; `<KEYWORD>_HOOK_FETCH_WORK` brings jobs, the other two report what
-happens to them. Each call is a separate process below the nursery: one that hangs delays only its own slot. Hooks run
-as the daemon's user, in /, with the daemon's environment except the variables that configure the daemon.
+happens to them. Each call is a separate process below the fork server: one that hangs delays only its own slot. Hooks
+run as the daemon's user, in /, with the daemon's environment except the variables that configure the daemon.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from roost.model import effects as ef
 from roost.model.events import FetchedWorkOffered
 from roost.node.machine import Machine, NodeSlot
 from roost.runtime.clock import Clock
+from roost.runtime.processes.fork_server import ForkServer
 from roost.runtime.processes.hook_programs import HookCall, HookFailed, HookResult, ads_text, printed_ad, run_hook
-from roost.runtime.processes.nursery import Nursery
 from roost.runtime.role import must_go_on
 from roost.startd.configured import fetch_hook
 from roost.startd.fetched_job import fetched_job
@@ -65,7 +65,7 @@ class Fetching:
         self._spawn = spawn
         self._offer = offer
         self._calls = 0
-        self.nursery: Nursery | None = None
+        self.fork_server: ForkServer | None = None
 
     def reconfigure(self, config: Config) -> None:
         """Use other programs from now on; keywords stay as they were at startup."""
@@ -111,7 +111,7 @@ class Fetching:
     async def _call(
         self, slot: NodeSlot, hook: str, path: Path, arguments: tuple[str, ...], text: str
     ) -> HookResult | HookFailed:
-        assert self.nursery is not None
+        assert self.fork_server is not None
         self._calls += 1
         call = HookCall(
             key=f"fetch.{os.getpid()}.{time.time_ns()}.{self._calls}",
@@ -121,7 +121,7 @@ class Fetching:
             environment=own_environment(os.environ),
             timeout_s=self._limit_s(slot, hook),
         )
-        result = await run_hook(self.nursery, self._execute, call)
+        result = await run_hook(self.fork_server, self._execute, call)
         if isinstance(result, HookFailed):
             _log.warning("%s: %s: %s", slot.name, path, result.text)
         elif result.errors.strip():

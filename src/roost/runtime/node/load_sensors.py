@@ -6,7 +6,7 @@ and so is one whose file has changed. A sensor that does not answer within `HANG
 forgotten, and it is restarted.
 
 If the daemon runs as root, sensors run as the account STARTD_LOAD_SENSOR_USER: the cell's managers choose the program,
-and the machine's owner chooses the account. Each goes through the nursery, so that nothing of it is left when the
+and the machine's owner chooses the account. Each goes through the fork server, so that nothing of it is left when the
 daemon is killed; its input is then closed.
 """
 
@@ -25,8 +25,8 @@ from roost.classad import ClassAd
 from roost.model.cell_requests import GLOBAL_LOADS, LOAD_SENSORS, LOADS
 from roost.node.cron import CronAd
 from roost.runtime.processes.accounts import Account, NoSuchAccount, account_named, can_switch_user, own_account
+from roost.runtime.processes.fork_server import ForkServer
 from roost.runtime.processes.hook_programs import HookCall, HookFailed, run_hook
-from roost.runtime.processes.nursery import Nursery
 
 _log = logging.getLogger("roost.node")
 
@@ -82,7 +82,7 @@ class LoadSensors:
     def __init__(
         self,
         execute: Path,
-        nursery: Callable[[], Nursery],
+        fork_server: Callable[[], ForkServer],
         spawn: Callable[[Coroutine[Any, Any, Any]], asyncio.Task[Any]],
         user: Callable[[], str],
         admit: Callable[[Path], None],
@@ -92,7 +92,7 @@ class LoadSensors:
 
         `changed` is called when values change.
         """
-        self._execute, self._nursery, self._spawn = execute, nursery, spawn
+        self._execute, self._fork_server, self._spawn = execute, fork_server, spawn
         self._user, self._admit, self._changed = user, admit, changed
         #: The current order, as in the ads of slots: interval, host and programs.
         self._order = ""
@@ -176,7 +176,7 @@ class LoadSensors:
             heard=heard,
             feeds=feeds.append,
         )
-        run = asyncio.ensure_future(run_hook(self._nursery(), self._execute, call))
+        run = asyncio.ensure_future(run_hook(self._fork_server(), self._execute, call))
         try:
             await self._ask(path, text, run, feeds)
         finally:

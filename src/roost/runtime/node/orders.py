@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from roost.node.machine import Machine, Outs
     from roost.runtime.bus.client import Carrier
     from roost.runtime.clock import Clock
-    from roost.runtime.files.deputies import Deputies
+    from roost.runtime.files.file_workers import FileWorkers
     from roost.runtime.node.backfill import BackfillClient
     from roost.runtime.node.fetching import Fetching
     from roost.runtime.node.outbox import Outbox
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from roost.runtime.node.sessions import Sessions
     from roost.runtime.node.slot_ads import SlotPublisher
     from roost.runtime.node.state import NodeState
-    from roost.runtime.processes.nursery import Nursery
+    from roost.runtime.processes.fork_server import ForkServer
     from roost.runtime.role import RoleContext
 
 _log = logging.getLogger("roost.node")
@@ -75,10 +75,10 @@ class OrdersDaemon(Protocol):
     sandboxes: dict[Path, Sandboxes]
     sessions: Sessions
     shells: Shells
-    deputies: Deputies
+    file_workers: FileWorkers
     fetching: Fetching
     backfill: BackfillClient
-    nursery: Nursery | None
+    fork_server: ForkServer | None
 
     def spawn(self, work: Coroutine[Any, Any, Any], name: str | None = None) -> asyncio.Task[Any]:
         """Start a background task; the daemon waits for it before it exits."""
@@ -293,17 +293,17 @@ class NodeOrders:
     def surroundings(self, slot: NodeSlot, starter: Starter) -> Surroundings:
         """The surroundings of a starter's runner."""
         daemon = self._daemon
-        assert daemon.nursery is not None
+        assert daemon.fork_server is not None
         execute = daemon.scratch.of(slot.plan.id.number)
         if starter.state.launch.context is not None:
             daemon.need_cell_root()
         return Surroundings(
             home=daemon.context.home,
-            nursery=daemon.nursery,
+            fork_server=daemon.fork_server,
             sandboxes=daemon.sandboxes[execute],
             execute=execute,
             scratch=daemon.scratch,
-            deputies=daemon.deputies,
+            file_workers=daemon.file_workers,
             bus=daemon.bus,
             name=daemon.name,
             config=daemon.config,

@@ -1,7 +1,7 @@
 """Runs the programs of STARTD_CRON_* or SCHEDD_CRON_* and keeps their output.
 
-Each program has a task that starts it when it is due. A run goes through the nursery like a hook, so that all of its
-processes are known and have ended when it is stopped; its output is read as it comes.
+Each program has a task that starts it when it is due. A run goes through the fork server like a hook, so that all of
+its processes are known and have ended when it is stopped; its output is read as it comes.
 
 It does not interpret the knobs, or decide which slot gets which output (`roost.node.cron`).
 """
@@ -24,8 +24,8 @@ from roost.node.cron import ADS_MAX, Autopublish, CronAd, CronJob, CronOutput, C
 from roost.runtime.clock import Clock
 from roost.runtime.keep_going import keep_going
 from roost.runtime.processes.family import Family
+from roost.runtime.processes.fork_server import ForkServer
 from roost.runtime.processes.hook_programs import HookCall, HookFailed, run_hook
-from roost.runtime.processes.nursery import Nursery
 
 #: Interval of checks for a program that may not start yet because of its condition or the load, s.
 _AGAIN_S: Final = 1.0
@@ -41,7 +41,7 @@ class CronAround:
     execute: Path
     #: The working directory of programs that name none.
     directory: Path
-    nursery: Callable[[], Nursery]
+    fork_server: Callable[[], ForkServer]
     spawn: Callable[[Coroutine[Any, Any, Any]], asyncio.Task[Any]]
     #: The ad for which conditions are evaluated.
     ad: Callable[[], ClassAd]
@@ -189,7 +189,7 @@ class CronPrograms:
             began=lambda family: self._families.__setitem__(job.name, family),
         )
         try:
-            result = await run_hook(self._around.nursery(), self._around.execute, call)
+            result = await run_hook(self._around.fork_server(), self._around.execute, call)
             for ended in output.closed():
                 self._take(job, ended)
             self._tell(job, result)

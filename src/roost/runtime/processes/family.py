@@ -66,7 +66,7 @@ _SIGCONT: Final = 18
 
 
 class Family:
-    """The processes of one run of a job. Made by `Nursery.spawn` and `adopt`, within a running event loop."""
+    """The processes of one run of a job. Made by `ForkServer.spawn` and `adopt`, within a running event loop."""
 
     def __init__(self, record: Path, started: StartRecord, shepherd: ShepherdLine | int | None) -> None:
         self.record = record
@@ -273,7 +273,7 @@ class Family:
 async def adopt(record: Path, key: str) -> Family | NotStarted | None:
     """The run that any daemon started there; None if it was not started, and then nothing of it is left.
 
-    Only after `Nursery.start` has returned for the node's directory is it certain that no job is just being started.
+    Only after `ForkServer.start` has returned for the node's directory is it certain that no job is just being started.
     """
     found = read_record(record)
     started = found.starts.get(key)

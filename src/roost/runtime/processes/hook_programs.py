@@ -1,6 +1,6 @@
 """Programs of the administrator that run around a job: hooks, prolog and epilog.
 
-They run through the nursery like jobs, so that they inherit only what a call names, and all of their processes are
+They run through the fork server like jobs, so that they inherit only what a call names, and all of their processes are
 known, can be killed, and have ended at the end. A hook's input is a file, so that a hook that does not read it does not
 hang. Its output goes through named pipes that are read continuously: a hook that prints too much is killed and does not
 fill a disk. Both are in a directory for each call, in `execute` of the state directory, where the job's user can reach
@@ -32,7 +32,7 @@ from roost.classad.forms import Form, format_ad, parse_ad, parse_ads
 from roost.model.command_line import split_old
 from roost.runtime.processes.accounts import Account
 from roost.runtime.processes.family import Family, adopt
-from roost.runtime.processes.nursery import AlreadyStarted, Nursery, NurseryFailed
+from roost.runtime.processes.fork_server import AlreadyStarted, ForkServer, ForkServerFailed
 from roost.runtime.processes.sandbox import remove_tree
 from roost.runtime.processes.spawn_order import NotStarted, OrderTooLarge, ProcessEnd, SpawnOrder
 
@@ -135,12 +135,12 @@ def _is_open(place: Path, *, is_nearest: bool) -> bool:
     return bool(mode & stat.S_IWOTH) and (is_nearest or not mode & stat.S_ISVTX)
 
 
-async def run_hook(nursery: Nursery, execute: Path, call: HookCall) -> HookResult | HookFailed:
+async def run_hook(fork_server: ForkServer, execute: Path, call: HookCall) -> HookResult | HookFailed:
     """Run a program to its end. If the call is cancelled, the program is killed, and has ended when the call ends."""
     refused = refusal(call.path)
     if refused:
         return HookFailed(text=refused)
-    work = asyncio.ensure_future(_called(nursery, execute, call))
+    work = asyncio.ensure_future(_called(fork_server, execute, call))
     try:
         return await asyncio.shield(work)
     except asyncio.CancelledError:
@@ -152,16 +152,16 @@ async def run_hook(nursery: Nursery, execute: Path, call: HookCall) -> HookResul
         raise
 
 
-async def _called(nursery: Nursery, execute: Path, call: HookCall) -> HookResult | HookFailed:
+async def _called(fork_server: ForkServer, execute: Path, call: HookCall) -> HookResult | HookFailed:
     place = execute / f"{_PREFIX}{_plain(call.key)}"
     prepared = asyncio.ensure_future(asyncio.to_thread(_prepare, place, call))
     try:
         async with asyncio.timeout(call.timeout_s):
             await asyncio.shield(prepared)
-            return await _run(nursery, place, call)
+            return await _run(fork_server, place, call)
     except TimeoutError:
         return HookFailed(text=f"{call.path} took longer than {call.timeout_s:g} s and was killed")
-    except (OSError, NurseryFailed, OrderTooLarge, AlreadyStarted) as problem:
+    except (OSError, ForkServerFailed, OrderTooLarge, AlreadyStarted) as problem:
         return HookFailed(text=str(problem), by_call=isinstance(problem, OrderTooLarge))
     finally:
         cleaned = asyncio.ensure_future(_clean_up(prepared, place))
@@ -177,7 +177,7 @@ async def _clean_up(prepared: asyncio.Future[None], place: Path) -> None:
     await asyncio.to_thread(remove_tree, place)
 
 
-async def _run(nursery: Nursery, place: Path, call: HookCall) -> HookResult | HookFailed:
+async def _run(fork_server: ForkServer, place: Path, call: HookCall) -> HookResult | HookFailed:
     output, errors = call.printed_to or (place / "out", place / "err")
     order = SpawnOrder(
         key=call.key,
@@ -198,7 +198,7 @@ async def _run(nursery: Nursery, place: Path, call: HookCall) -> HookResult | Ho
         _listening(place / "err", ERRORS_BYTES_MAX, too_much) as err,
         _feeding(place / "in", call.feeds),
     ):
-        started = asyncio.ensure_future(nursery.spawn(order))
+        started = asyncio.ensure_future(fork_server.spawn(order))
         try:
             family = await asyncio.shield(started)
             if isinstance(family, NotStarted):
@@ -361,7 +361,7 @@ def script_call(command: str) -> tuple[str | None, Path, tuple[str, ...]] | None
 
 
 async def remove_hook_calls(execute: Path) -> int:
-    """Stop and remove what calls of an earlier daemon left; return their number. Only after `Nursery.start`."""
+    """Stop and remove what calls of an earlier daemon left; return their number. Only after `ForkServer.start`."""
     places = [place for place in execute.glob(f"{_PREFIX}*") if place.is_dir()]
     for place in places:
         try:

@@ -1,4 +1,4 @@
-"""The description of a job's process, and the result of starting it: values exchanged by the node and its nursery."""
+"""The description of a job's process, and the result of starting it, as the node and its fork server exchange them."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ class SpawnOrder:
     def packed(
         self, number: int, group: Path | None, home: Path | None, memory: dict[str, object] | None, *, alone: bool
     ) -> dict[str, object]:
-        """The order in the form for the nursery (`shepherd.launch`). Raises KeyError for unknown limits."""
+        """The order in the form for the fork server (`shepherd.launch`). Raises KeyError for unknown limits."""
         environment = {os.fsencode(name): os.fsencode(value) for name, value in self.environment.items()}
         environment[MARK] = mark_of(self.record, self.key)
         account = self.account

@@ -19,8 +19,8 @@ from roost.runtime.bus.budget import Budget
 from roost.runtime.bus.job_rows import Rows, cluster_row, counts_of, factory_ad, projected
 from roost.runtime.bus.permission import DENIED, REMEDY, refusal
 from roost.runtime.bus.request_answers import LATER, BadRequest, Later, NotFound, RequestAnswers, expression
-from roost.runtime.files.deputies import with_hands
 from roost.runtime.files.file_pieces import read_piece
+from roost.runtime.files.file_workers import with_hands
 from roost.runtime.files.output_files import output_path
 from roost.runtime.processes.accounts import NoSuchAccount
 from roost.runtime.queue.actions import ActionsDaemon, QueueActions, Selection
@@ -45,7 +45,7 @@ from roost.wire.requests.verb import Daemon, FilePiece, Request, Verb
 if TYPE_CHECKING:
     from roost.config.access import Access
     from roost.runtime.bus.lanes import Lanes
-    from roost.runtime.files.deputies import Deputies
+    from roost.runtime.files.file_workers import FileWorkers
     from roost.runtime.queue.database_watch import DatabaseWatch
     from roost.runtime.queue.figures import Figures
     from roost.runtime.queue.staging import Staging
@@ -64,7 +64,7 @@ class QueueAnswersDaemon(ActionsDaemon, CellAnswersDaemon, Protocol):
     watch: DatabaseWatch
     staging: Staging
     figures: Figures
-    deputies: Deputies
+    file_workers: FileWorkers
     request_time_max_s: float
     unit_suffixes: bool
     #: Key of a request in the core to the subject of the answer.
@@ -474,7 +474,7 @@ class QueueAnswers(RequestAnswers):
             text = f"{sender or 'this user'} does not own job {asked.job}"
             return Answer(ok=False, code="permission-denied", text=text)
         try:
-            hands = self._daemon.deputies.hands_of(owner)
+            hands = self._daemon.file_workers.hands_of(owner)
             path = str(output_path(ad, asked.stream))
             return await with_hands(hands, read_piece, hands, path, asked.offset, asked.limit)
         except (NoSuchAccount, ValueError) as error:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from roost.classad import ClassAd, ParseError, Syntax, parse_expression
 from roost.classad.ad import MISSING
 from roost.classad.values import fold
-from roost.runtime.files.deputies import with_hands
+from roost.runtime.files.file_workers import with_hands
 from roost.runtime.files.input_files import initial_directory
 from roost.runtime.processes.accounts import NoSuchAccount
 from roost.runtime.queue.actions import Selection
@@ -24,7 +24,7 @@ from roost.schedd import events as ev
 from roost.wire.messages import Answer, Chirp, Chirped
 
 if TYPE_CHECKING:
-    from roost.runtime.files.deputies import Deputies
+    from roost.runtime.files.file_workers import FileWorkers
     from roost.runtime.queue.answers import QueueAnswers
     from roost.schedd.jobs.book import Job
     from roost.schedd.queue import Queue
@@ -49,7 +49,7 @@ class ChirpDaemon(Protocol):
     """The interface of the queue's daemon for chirp."""
 
     queue: Queue
-    deputies: Deputies
+    file_workers: FileWorkers
     answers: QueueAnswers
 
     def feed(self, event: ev.Event) -> None:
@@ -84,7 +84,7 @@ async def _file_call(daemon: ChirpDaemon, job: Job, operation: str, arguments: l
     iwd = initial_directory(job.ad)
     try:
         placed = [str(iwd / each) if at in names else each for at, each in enumerate(arguments)]
-        hands = await asyncio.to_thread(daemon.deputies.hands_of, job.owner)
+        hands = await asyncio.to_thread(daemon.file_workers.hands_of, job.owner)
         value, read, numbers = await with_hands(hands, hands.called, operation, placed, data)
     except OSError as problem:
         return Chirped(errno=problem.errno or _EINVAL, text=problem.strerror or str(problem))

@@ -1,6 +1,6 @@
 """The programs of SCHEDD_CRON_JOBLIST, which the queue's daemon runs, and the attributes that they add to its ad.
 
-They have a separate nursery and directory, created when the first program is configured.
+They have a separate fork server and directory, created when the first program is configured.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from roost.runtime.background import Background
 from roost.runtime.clock import Clock
 from roost.runtime.home import Home
 from roost.runtime.processes.cron import CronAround, CronPrograms
+from roost.runtime.processes.fork_server import ForkServer, ForkServerFailed
 from roost.runtime.processes.hook_programs import remove_hook_calls
-from roost.runtime.processes.nursery import Nursery, NurseryFailed
 from roost.runtime.role import ConfigurationRefused
 from roost.wire.ads import ad_data
 
@@ -45,7 +45,7 @@ class QueueCron:
         self._changed = changed
         #: The queue's ad, for which conditions are evaluated; set when it is published.
         self.ad: dict[str, Any] = {}
-        self._nursery: Nursery | None = None
+        self._fork_server: ForkServer | None = None
         self._programs: CronPrograms | None = None
         self._background = Background(_log)
 
@@ -56,17 +56,17 @@ class QueueCron:
         place = self._home.run / "schedd-cron"
         place.mkdir(mode=0o700, exist_ok=True)
         try:
-            self._nursery = await Nursery.start(self._home.run / "schedd-nursery")
-        except NurseryFailed as error:
+            self._fork_server = await ForkServer.start(self._home.run / "schedd-nursery")
+        except ForkServerFailed as error:
             _log.error("the programs of SCHEDD_CRON_JOBLIST cannot run: %s", error)
             return
         await remove_hook_calls(place)
-        nursery = self._nursery
+        fork_server = self._fork_server
         around = CronAround(
             clock=self._clock,
             execute=place,
             directory=self._home.log,
-            nursery=lambda: nursery,
+            fork_server=lambda: fork_server,
             spawn=self._background.spawn,
             ad=lambda: ClassAd(self.ad),
             changed=lambda _: self._changed(),
@@ -86,8 +86,8 @@ class QueueCron:
     async def stop(self) -> None:
         """End the programs."""
         await self._background.end(_END_S)
-        if self._nursery is not None:
-            await self._nursery.close()
+        if self._fork_server is not None:
+            await self._fork_server.close()
 
     def attributes(self) -> dict[str, Any]:
         """The output of the programs."""

@@ -34,7 +34,7 @@ from roost.runtime.bus.client import Bus, internal_error
 from roost.runtime.bus.lanes import Lanes
 from roost.runtime.daemon_ads import place_of
 from roost.runtime.database_guard import Damaged, StoreError
-from roost.runtime.files.deputies import Deputies, with_hands
+from roost.runtime.files.file_workers import FileWorkers, with_hands
 from roost.runtime.processes.accounts import NoSuchAccount
 from roost.runtime.progress import Progress
 from roost.runtime.queue.answers import QueueAnswers
@@ -100,14 +100,14 @@ class ScheddDaemon:
         self.bus = bus
         self.subjects = bus.subjects
         self._config = config
-        self.deputies = Deputies()
-        self.spool = Spool(context.home.spool, self.deputies, secret=context.home.secret())
+        self.file_workers = FileWorkers()
+        self.spool = Spool(context.home.spool, self.file_workers, secret=context.home.secret())
         self.settings = self._settings(config)
         self.store = self._open(config)
         self.queue = Queue(self.settings, self.clock.now())
         self.figures = Figures(self.started_at)
         self.staging = Staging(context.home, self)
-        self.logs = UserLogs(self.deputies, self._heard_of_logs)
+        self.logs = UserLogs(self.file_workers, self._heard_of_logs)
         self.copies = ExportedFiles(config, context.home, self.store)
         self.queue.records_epochs = self.copies.records_epochs
         self.answers = QueueAnswers(self)
@@ -256,7 +256,7 @@ class ScheddDaemon:
         await self.logs.settle(LOGS_END_S)
         self._thread.shutdown(wait=True)
         self.copies.close()
-        self.deputies.close()
+        self.file_workers.close()
         self.store.close()
 
     async def _settled(self) -> None:
@@ -441,7 +441,7 @@ class ScheddDaemon:
             self.local.look()
             self.logs.retry()
             self.copies.retry()
-            self.deputies.tidy()
+            self.file_workers.tidy()
             self.spool.tidy(self.queue)
             self._forget_files()
             await self.demands.refresh()
@@ -490,7 +490,7 @@ class ScheddDaemon:
         if job is None:
             return False
         try:
-            hands = await asyncio.to_thread(self.deputies.hands_of, job.owner)
+            hands = await asyncio.to_thread(self.file_workers.hands_of, job.owner)
         except NoSuchAccount:
             return False
         return await with_hands(hands, is_dataflow, effect.job_ad, hands)

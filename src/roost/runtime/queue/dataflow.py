@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Final
 
 from roost.classad import ClassAd
-from roost.runtime.files.deputy.hands import OWN, Hands
 from roost.runtime.files.input_files import initial_directory, names_in
 from roost.runtime.files.output_files import output_place
+from roost.runtime.files.worker.hands import OWN, Hands
 
 _NULL: Final = "/dev/null"
 

@@ -18,8 +18,8 @@ from typing import Final
 
 from roost.base.records import dataclass
 from roost.model.codes import HoldCode
-from roost.runtime.files.deputies import Deputies
-from roost.runtime.files.deputy.hands import Hands
+from roost.runtime.files.file_workers import FileWorkers
+from roost.runtime.files.worker.hands import Hands
 from roost.runtime.processes.accounts import NoSuchAccount
 from roost.runtime.queue.database.kept import LogPiece
 
@@ -64,8 +64,8 @@ class Appended:
 class LogFiles:
     """The files of event logs."""
 
-    def __init__(self, deputies: Deputies) -> None:
-        self._deputies = deputies
+    def __init__(self, file_workers: FileWorkers) -> None:
+        self._file_workers = file_workers
         #: (path, owner) to the text waiting for the log.
         self._waiting: dict[tuple[str, str], list[LogPiece]] = {}
         #: The last messages about those logs.
@@ -90,7 +90,7 @@ class LogFiles:
 
     def _append(self, path: str, owner: str, parts: list[LogPiece], again: bool, found: Appended) -> None:
         try:
-            _write(self._deputies.hands_of(owner), path, parts, again)
+            _write(self._file_workers.hands_of(owner), path, parts, again)
         except NoSuchAccount as problem:
             code = HoldCode.FAILED_TO_ACCESS_USER_ACCOUNT
             found.refused.append(LogRefused(path=path, owner=owner, code=code, subcode=0, text=str(problem)))

@@ -23,8 +23,7 @@ from typing import Final
 from weakref import WeakValueDictionary
 
 from roost.model.starter import StarterHold
-from roost.runtime.files.deputies import Deputies, with_hands
-from roost.runtime.files.deputy.hands import OWN, Hands
+from roost.runtime.files.file_workers import FileWorkers, with_hands
 from roost.runtime.files.input_files import input_manifest
 from roost.runtime.files.output_files import output_place
 from roost.runtime.files.transfer import (
@@ -39,6 +38,7 @@ from roost.runtime.files.transfer import (
     pack_items,
     unpack_items,
 )
+from roost.runtime.files.worker.hands import OWN, Hands
 from roost.runtime.processes.accounts import NoSuchAccount
 from roost.runtime.queue.partials import Partial, Partials
 from roost.runtime.queue.transfer_limits import TransferLimits
@@ -62,10 +62,10 @@ _PARTIALS: Final = ".partials"
 class Spool:
     """Files of jobs on the queue's side."""
 
-    def __init__(self, directory: Path, deputies: Deputies, *, secret: bytes) -> None:
+    def __init__(self, directory: Path, file_workers: FileWorkers, *, secret: bytes) -> None:
         """`secret` is the queue's: it identifies its incomplete files."""
         self._directory = directory
-        self._deputies = deputies
+        self._file_workers = file_workers
         self._secret = secret.hex()
         self._manifests: OrderedDict[str, Manifest] = OrderedDict()
         self._partials = Partials(directory / _PARTIALS)
@@ -132,7 +132,7 @@ class Spool:
     def _discard(self, left: Partial) -> None:
         # The user is gone, or the directory is: then there is nothing to do.
         with contextlib.suppress(NoSuchAccount, OSError):
-            self._deputies.hands_of(left.owner).discard(left.target, left.mark)
+            self._file_workers.hands_of(left.owner).discard(left.target, left.mark)
 
     def _turn(self, run: str) -> asyncio.Lock:
         return self._turns.setdefault(run, asyncio.Lock())
@@ -194,12 +194,12 @@ class Spool:
     def _hands(self, job: Job) -> Hands | TransferProblem:
         """The `Hands` for the files of a job's user: its recorded owner, whatever its ad says."""
         try:
-            return self._deputies.hands_of(job.owner)
+            return self._file_workers.hands_of(job.owner)
         except NoSuchAccount as problem:
             return TransferProblem(code=StarterHold.NO_USER_ACCOUNT, text=str(problem))
 
     async def _hands_soon(self, job: Job) -> Hands | TransferProblem:
-        return await asyncio.to_thread(self._hands, job) if self._deputies.are_needed else OWN
+        return await asyncio.to_thread(self._hands, job) if self._file_workers.are_needed else OWN
 
     async def _part(self, message: GetFile, job: Job | None) -> FilePart:
         code = StarterHold.TRANSFER_INPUT_ERROR

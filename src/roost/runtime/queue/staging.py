@@ -23,8 +23,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from roost.model.starter import StarterHold
 from roost.runtime.bus.request_answers import BadRequest, NotFound
-from roost.runtime.files.deputies import Deputies, with_hands
-from roost.runtime.files.deputy.hands import OWN, Hands
+from roost.runtime.files.file_workers import FileWorkers, with_hands
 from roost.runtime.files.input_files import collected
 from roost.runtime.files.transfer import (
     ITEMS_MAX,
@@ -38,6 +37,7 @@ from roost.runtime.files.transfer import (
     pack_items,
     unpack_items,
 )
+from roost.runtime.files.worker.hands import OWN, Hands
 from roost.runtime.processes.accounts import NoSuchAccount, account_named
 from roost.runtime.processes.sandbox import remove_tree
 from roost.schedd.identifiers import JobId
@@ -66,7 +66,7 @@ class StagingDaemon(Protocol):
 
     queue: Queue
     settings: QueueSettings
-    deputies: Deputies
+    file_workers: FileWorkers
 
 
 class Staging:
@@ -153,7 +153,7 @@ class Staging:
         """The `Hands` of the job's user, whose directory exists. Raises BadRequest."""
         path = self.place(job.id)
         try:
-            hands = self._daemon.deputies.hands_of(job.owner)
+            hands = self._daemon.file_workers.hands_of(job.owner)
             if path.is_dir():
                 return hands
             self._top.mkdir(mode=0o700, exist_ok=True)

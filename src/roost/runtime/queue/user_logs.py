@@ -1,4 +1,5 @@
-"""Users' event logs, written concurrently: a file server or deputy of one user that hangs delays no other user's log.
+"""Users' event logs, written concurrently: a file server or file worker of one user that hangs delays no other user's
+log.
 
 The pieces of one user's logs are written in order, in a thread. A user whose log takes longer than `PATIENCE_S` is not
 waited for again until everything is written.
@@ -11,7 +12,7 @@ import logging
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from roost.runtime.files.deputies import Deputies
+from roost.runtime.files.file_workers import FileWorkers
 from roost.runtime.queue.database.kept import LogPiece
 from roost.runtime.queue.log_files import Appended, LogFiles
 
@@ -24,8 +25,8 @@ PATIENCE_S: Final = 0.5
 class _Writer:
     """The logs of one user, and the text waiting for them."""
 
-    def __init__(self, deputies: Deputies) -> None:
-        self.files = LogFiles(deputies)
+    def __init__(self, file_workers: FileWorkers) -> None:
+        self.files = LogFiles(file_workers)
         self.pieces: list[LogPiece] = []
         self.again = False
         self.task: asyncio.Task[None] | None = None
@@ -35,8 +36,8 @@ class _Writer:
 class UserLogs:
     """The event logs of all users of a queue. `heard` is called with the results."""
 
-    def __init__(self, deputies: Deputies, heard: Callable[[Appended], None]) -> None:
-        self._deputies = deputies
+    def __init__(self, file_workers: FileWorkers, heard: Callable[[Appended], None]) -> None:
+        self._file_workers = file_workers
         self._heard = heard
         self._writers: dict[str, _Writer] = {}
 
@@ -78,7 +79,7 @@ class UserLogs:
         for piece in pieces:
             writer = self._writers.get(piece.owner)
             if writer is None:
-                writer = self._writers[piece.owner] = _Writer(self._deputies)
+                writer = self._writers[piece.owner] = _Writer(self._file_workers)
             writer.pieces.append(piece)
             writer.again = writer.again or again
             found[piece.owner] = writer

@@ -24,8 +24,8 @@ from typing import Final
 
 from roost.runtime.bus.client import Carrier
 from roost.runtime.bus_settings import BusError
-from roost.runtime.files.deputies import with_hands
-from roost.runtime.files.deputy.hands import Hands
+from roost.runtime.files.file_workers import with_hands
+from roost.runtime.files.worker.hands import Hands
 from roost.runtime.node.runs.job_environment import CHIRP_CONFIG
 from roost.wire.messages import Chirp, Chirped
 

@@ -19,8 +19,7 @@ from typing import Final, TypeVar
 from roost.classad import ClassAd
 from roost.model.starter import Output, StarterHold
 from roost.runtime.bus.client import BusError, Carrier
-from roost.runtime.files.deputies import with_hands
-from roost.runtime.files.deputy.hands import OWN, Hands
+from roost.runtime.files.file_workers import with_hands
 from roost.runtime.files.output_files import Baseline, checkpoint_manifest, output_manifest
 from roost.runtime.files.transfer import (
     FileItem,
@@ -33,6 +32,7 @@ from roost.runtime.files.transfer import (
     pack_items,
     unpack_items,
 )
+from roost.runtime.files.worker.hands import OWN, Hands
 from roost.wire.codec import as_text
 from roost.wire.messages import Answer, AskFiles, FilePart, Files, FileTaken, GetFile, Message, OutputDone, PutFile
 

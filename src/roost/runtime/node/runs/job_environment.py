@@ -28,8 +28,8 @@ from roost.classad.values import to_bytes
 from roost.config import Config
 from roost.model.command_line import arguments_of, environment_of
 from roost.model.queue_context import QueueContext
-from roost.runtime.files.deputy.hands import OWN, Hands
 from roost.runtime.files.input_files import STDERR, STDOUT, initial_directory, program_name, standard_input
+from roost.runtime.files.worker.hands import OWN, Hands
 from roost.runtime.node.cell_program import SCRIPT_FILE, cell_program, is_cell_job, script_of
 from roost.runtime.node.runs.containers import in_container, wants_container
 from roost.runtime.node.runs.docker import wants_docker

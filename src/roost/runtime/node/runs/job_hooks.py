@@ -291,7 +291,7 @@ class JobHooks:
                 return HookFailed(text=str(problem))
         # A restarted daemon uses other names for its calls.
         key = f"{runner.run}/hook{os.getpid()}.{self._calls}"
-        return await run_hook(runner.around.nursery, home.execute, HookCall(key=key, **call))
+        return await run_hook(runner.around.fork_server, home.execute, HookCall(key=key, **call))
 
 
 def _of_somebody_else(account: Account | None) -> dict[str, str]:

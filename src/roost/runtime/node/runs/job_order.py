@@ -1,4 +1,4 @@
-"""From a job's ad to the process of its program: the contents of `job_environment`, as an order to the nursery."""
+"""From a job's ad to the process of its program: the contents of `job_environment`, as an order to the fork server."""
 
 from __future__ import annotations
 

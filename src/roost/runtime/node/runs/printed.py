@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from roost.runtime.bus.request_answers import BadRequest, NotFound
-from roost.runtime.files.deputies import with_hands
-from roost.runtime.files.deputy.hands import Hands
 from roost.runtime.files.file_pieces import read_piece
+from roost.runtime.files.file_workers import with_hands
+from roost.runtime.files.worker.hands import Hands
 from roost.runtime.node.runs.job_environment import output_files
 from roost.runtime.node.runs.job_order import BadJob, job_place
 from roost.runtime.node.runs.runner import Runner

@@ -27,11 +27,11 @@ from roost.model.queue_context import QueueContext
 from roost.model.starter import Doing, ExitReport, Method, Output, StarterHold, StarterTimer, Usage
 from roost.runtime.bus.client import Carrier
 from roost.runtime.clock import Clock
-from roost.runtime.files.deputies import Deputies, is_users, with_hands
-from roost.runtime.files.deputy.hands import OWN
+from roost.runtime.files.file_workers import FileWorkers, is_users, with_hands
 from roost.runtime.files.output_files import Baseline
 from roost.runtime.files.transfer import TransferProblem
 from roost.runtime.files.whole_files import write_whole
+from roost.runtime.files.worker.hands import OWN
 from roost.runtime.home import Home
 from roost.runtime.node.impediments import PROBE_BYTES
 from roost.runtime.node.runs import starter_log
@@ -57,7 +57,7 @@ from roost.runtime.node.runs.scratch import Scratch
 from roost.runtime.node.sessions import Sessions
 from roost.runtime.processes.accounts import Account, NoSuchAccount, account_numbered, can_switch_user
 from roost.runtime.processes.family import Family, adopt
-from roost.runtime.processes.nursery import AlreadyStarted, Nursery, NurseryFailed
+from roost.runtime.processes.fork_server import AlreadyStarted, ForkServer, ForkServerFailed
 from roost.runtime.processes.sandbox import Sandbox, SandboxFailed
 from roost.runtime.processes.shepherd.processes import start_of
 from roost.runtime.processes.spawn_order import NotStarted, OrderTooLarge, ProcessEnd, SpawnOrder
@@ -87,13 +87,13 @@ class Surroundings:
     """The surroundings of a runner."""
 
     home: Home
-    nursery: Nursery
+    fork_server: ForkServer
     sandboxes: Sandboxes
     #: The directory in which its scratch directory is made, and all such directories.
     execute: Path
     scratch: Scratch
     #: Handles the files of users.
-    deputies: Deputies
+    file_workers: FileWorkers
     bus: Carrier
     #: The machine.
     name: str
@@ -345,7 +345,7 @@ class Runner:
 
     def _become(self, account: Account | None) -> None:
         self.account = account
-        self.transfers.hands = self.around.deputies.hands_as(account)
+        self.transfers.hands = self.around.file_workers.hands_as(account)
 
     async def _remove_sandbox(self) -> None:
         text = ""
@@ -453,7 +453,7 @@ class Runner:
         except OrderTooLarge as problem:
             self._not_started(number, str(problem), StarterHold.FAILED_TO_CREATE_PROCESS)
             return
-        except NurseryFailed as problem:
+        except ForkServerFailed as problem:
             self._machine_failed(number, str(problem))
             return
         except OSError as problem:
@@ -520,11 +520,11 @@ class Runner:
     async def _spawned(self, order: SpawnOrder) -> Family | NotStarted:
         """Start the program, or find it started by an earlier daemon that ended before it reported that."""
         try:
-            return await self.around.nursery.spawn(order)
+            return await self.around.fork_server.spawn(order)
         except AlreadyStarted:
             found = await adopt(order.record, order.key)
             if found is None:
-                raise NurseryFailed(f"{order.record} contains an unreadable start record") from None
+                raise ForkServerFailed(f"{order.record} contains an unreadable start record") from None
             return found
 
     def resume(self, state: StarterState) -> None:

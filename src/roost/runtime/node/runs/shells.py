@@ -26,8 +26,8 @@ from roost.runtime.node.runs.job_order import BadJob, shell_order
 from roost.runtime.node.runs.printed import not_owner, runner_of
 from roost.runtime.node.sessions import About, End, Session
 from roost.runtime.processes.family import Family, adopt, bury
+from roost.runtime.processes.fork_server import AlreadyStarted, ForkServerFailed
 from roost.runtime.processes.measure import group_members
-from roost.runtime.processes.nursery import AlreadyStarted, NurseryFailed
 from roost.runtime.processes.run_records import read_record
 from roost.runtime.processes.shepherd.processes import descendants
 from roost.runtime.processes.spawn_order import NotStarted, OrderTooLarge, ProcessEnd, RelayOrder
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from roost.config import Config
     from roost.runtime.node.runs.runner import Runner
     from roost.runtime.node.sessions import Sessions
-    from roost.runtime.processes.nursery import Nursery
+    from roost.runtime.processes.fork_server import ForkServer
 
 _log = logging.getLogger("roost.node")
 
@@ -69,7 +69,7 @@ class ShellsDaemon(Protocol):
         ...
 
     sessions: Sessions
-    nursery: Nursery | None
+    fork_server: ForkServer | None
 
     def spawn(self, work: Coroutine[Any, Any, Any], name: str | None = None) -> asyncio.Task[Any]:
         """Start a background task; the daemon waits for it before it exits."""
@@ -145,7 +145,7 @@ class Shells:
             return False
 
     async def _opened(self, runner: Runner, asked: machine.OpenShell, sender: str) -> machine.ShellOpened:
-        assert self._daemon.nursery is not None and runner.family is not None
+        assert self._daemon.fork_server is not None and runner.family is not None
         if len(self._families.get(runner.run, ())) >= SHELLS_MAX:
             raise ShellRefused(f"job {asked.job} already has {SHELLS_MAX} shells, the maximum")
         pids = _pids(runner.family)
@@ -172,8 +172,8 @@ class Shells:
                 record=self._record(asked.session),
                 relay=relay,
             )
-            family = await self._daemon.nursery.spawn(order)
-        except (BadJob, NurseryFailed, AlreadyStarted, OrderTooLarge, OSError) as problem:
+            family = await self._daemon.fork_server.spawn(order)
+        except (BadJob, ForkServerFailed, AlreadyStarted, OrderTooLarge, OSError) as problem:
             self._daemon.sessions.leave(asked.session)
             raise ShellRefused(str(problem)) from None
         if isinstance(family, NotStarted):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from roost.classad import ClassAd
 from roost.classad.forms import Form, format_ad
 from roost.model.starter import Ending, ExitReport
-from roost.runtime.files.deputy.hands import Hands
+from roost.runtime.files.worker.hands import Hands
 from roost.schedd.event_log.base import Event
 from roost.schedd.event_log.endings import JobEvicted, JobTerminated
 from roost.schedd.event_log.job_events import Execute, JobAborted, JobHeld

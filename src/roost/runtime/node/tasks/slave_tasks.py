@@ -29,7 +29,7 @@ from roost.runtime.node.tasks.relays import TaskRelay, opened, relayed, told
 from roost.runtime.node.tasks.slave_site import SlaveSite, sites_in
 from roost.runtime.node.tasks.slave_task import RECORD, SlaveTask, Ticket
 from roost.runtime.processes.accounts import Account, NoSuchAccount
-from roost.runtime.processes.nursery import NurseryFailed
+from roost.runtime.processes.fork_server import ForkServerFailed
 from roost.runtime.processes.sandbox import SandboxFailed
 from roost.runtime.processes.spawn_order import NotStarted, OrderTooLarge
 from roost.wire import messages as m
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from roost.runtime.node.orders import NodeOrders
     from roost.runtime.node.runs.scratch import Scratch
     from roost.runtime.node.state import NodeState
-    from roost.runtime.processes.nursery import Nursery
+    from roost.runtime.processes.fork_server import ForkServer
     from roost.runtime.role import RoleContext
 
 _log = logging.getLogger("roost.node")
@@ -68,7 +68,7 @@ class TasksDaemon(Protocol):
     orders: NodeOrders
     scratch: Scratch
     state: NodeState
-    nursery: Nursery | None
+    fork_server: ForkServer | None
 
     def spawn(self, work: Coroutine[Any, Any, Any], name: str | None = None) -> asyncio.Task[Any]:
         """Start a background task; the daemon waits for it before it exits."""
@@ -261,7 +261,7 @@ class SlaveTasks:
         """Start a task on a free slot; return its name. Raises TaskRefused."""
         queue, daemon = place.queue, self._daemon
         job_ad = slot.state.claim.job_ad
-        assert job_ad is not None and daemon.nursery is not None and site.tmpdir is not None
+        assert job_ad is not None and daemon.fork_server is not None and site.tmpdir is not None
         ticket = Ticket(
             task=message.task, number=site.next_number(), claim=place.claim, queue=queue.queue, host=queue.host
         )
@@ -290,8 +290,8 @@ class SlaveTasks:
                 streams=task.streams.directory,
             )
             site.tasks[ticket.number] = task
-            family = await daemon.nursery.spawn(order)
-        except (BadJob, NurseryFailed, OrderTooLarge, OSError) as problem:
+            family = await daemon.fork_server.spawn(order)
+        except (BadJob, ForkServerFailed, OrderTooLarge, OSError) as problem:
             site.drop(task)
             raise TaskRefused(f"{ticket.name}: {problem}") from None
         if isinstance(family, NotStarted):

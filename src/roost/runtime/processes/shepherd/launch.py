@@ -20,7 +20,7 @@ An order is a dictionary; texts that reach the kernel are bytes:
 ``processors``          list of processor numbers to stay on, or None
 ``oom_score``           added to what the kernel judges by when memory runs out, or None
 ``group``               control group directory to make and to be in, or None
-``home``                control group of the nursery, or None where jobs have no groups
+``home``                control group of the fork server, or None where jobs have no groups
 ``memory``              limit of memory (`roost.runtime.processes.memory_control.MemoryControl.packed`), or None
 ``isolation``           what of the machine the job does not see (`isolation`), or None
 ``told``                with a PID namespace: a pipe that the namespace's first process writes the job's status into
@@ -150,7 +150,7 @@ def launch_plain(order: dict[str, Any]) -> int:
             os.close(file)
         os.chdir("/")
         if group is not None:
-            # Back to the nursery's group: killing the job's group must not kill its shepherd.
+            # Back to the fork server's group: killing the job's group must not kill its shepherd.
             write_kernel_file(order["home"] + b"/cgroup.procs", b"0")
     return pid
 
@@ -315,7 +315,7 @@ def _above(one: int, other: int) -> bool:
 
 
 def _opened_streams(order: dict[str, Any]) -> tuple[int, int, int]:
-    """The files of standard input, output and error. The nursery's own input is /dev/null, for both ways."""
+    """The files of standard input, output and error. The fork server's own input is /dev/null, for both ways."""
     source, output, error = order["streams"]
     how = _WRITE | (os.O_APPEND if order["append"] else os.O_TRUNC)
     input_file = 0 if source is None else _open("input", source, _READ)

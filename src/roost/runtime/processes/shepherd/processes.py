@@ -11,7 +11,7 @@ leave the tree by a double fork or a new session. If the shepherd itself was kil
 the job's mark in their environment, and those below them or in their sessions.
 
 One read of /proc/PID/stat yields everything needed about a process; psutil would read several files for it, and use as
-much memory as the whole nursery.
+much memory as the whole fork server.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
-"""The nursery: takes orders from the node daemon and forks a shepherd for each.
+"""The fork server: takes orders from the node daemon and forks a shepherd for each.
 
 An order arrives in the form of `system.receive`: marshal data of the dictionary that `launch` describes, with its
 ``number``. The answer comes not from here but from the shepherd, over the same socket, together with a connection to
-the shepherd for further orders. The nursery reports killed shepherds to the daemon, because they may not have answered;
-for a shepherd that has, the daemon ignores the report.
+the shepherd for further orders. The fork server reports killed shepherds to the daemon, because they may not have
+answered; for a shepherd that has, the daemon ignores the report.
 
-The nursery lives as long as its daemon holds the other end. Orders in transit when the daemon died are not carried out,
-because a restarted daemon would not know of them. For the same reason nursery and shepherds hold a lock until a job's
-start is recorded: a daemon that gets the lock finds all jobs that were ever started in the records.
+The fork server lives as long as its daemon holds the other end. Orders in transit when the daemon died are not carried
+out, because a restarted daemon would not know of them. For the same reason fork server and shepherds hold a lock until
+a job's start is recorded: a daemon that gets the lock finds all jobs that were ever started in the records.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from roost.runtime.processes.shepherd.processes import boot_id, remove_group
 from roost.runtime.processes.shepherd.system import forks_into, receive, set_name
 from roost.runtime.processes.shepherd.tend import tend
 
-#: The message of the nursery when it is ready.
+#: The message of the fork server when it is ready.
 READY = b"ready"
 
 
 class Shepherds:
-    """The nursery's children, and the order that each was forked for."""
+    """The fork server's children, and the order that each was forked for."""
 
     __slots__ = ("_channel", "_early", "_orders")
 

@@ -12,7 +12,7 @@ that nothing of the job is left, and over which it may get the next job: reusing
 Without a daemon at the other end there is no next job: the shepherd exits.
 
 No order from a dead daemon is carried out. The first order of a shepherd is covered by the lock that it inherits from
-the nursery; for every other one it takes its own lock on the same file, and then checks whether the daemon is still
+the fork server; for every other one it takes its own lock on the same file, and then checks whether the daemon is still
 alive. Either lock is held until the start is recorded, so that the daemon's successor, which waits for the locks, finds
 it.
 """
@@ -84,7 +84,7 @@ def tend(order: dict[str, Any], boot: str, channel: _socket.socket, lock: int) -
 
 
 def _live(order: dict[str, Any], boot: str, channel: _socket.socket, lock: int) -> None:
-    nursery = os.getppid()
+    fork_server = os.getppid()
     os.setsid()
     become_reaper()
     set_name(b"roost-shepherd")
@@ -114,7 +114,7 @@ def _live(order: dict[str, Any], boot: str, channel: _socket.socket, lock: int) 
     group = job.order["group"]
     memory = job.order["memory"]
     for each in (group, None if memory is None else memory["group"]):
-        if each is not None and os.getppid() != nursery:
+        if each is not None and os.getppid() != fork_server:
             # No process is left that would create another group next to it. It is removed if it is empty.
             remove_group(each.rpartition(b"/")[0])
 

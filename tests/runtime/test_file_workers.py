@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from roost.runtime.files import deputies as module
-from roost.runtime.files.deputies import Deputies
-from roost.runtime.files.deputy.hands import OWN
-from roost.runtime.files.deputy.serve import received
+from roost.runtime.files import file_workers as module
+from roost.runtime.files.file_workers import FileWorkers
+from roost.runtime.files.worker.hands import OWN
+from roost.runtime.files.worker.serve import received
 from roost.runtime.processes.accounts import Account, NoSuchAccount, own_account
 from roost.runtime.queue.database.kept import LogPiece
 from roost.runtime.queue.user_logs import UserLogs
@@ -31,11 +31,11 @@ def _account(uid: int) -> Account:
 
 
 @pytest.fixture
-def found() -> Iterator[Deputies]:
-    deputies = Deputies()
-    yield deputies
-    deputies.close()
-    assert not deputies.pids
+def found() -> Iterator[FileWorkers]:
+    file_workers = FileWorkers()
+    yield file_workers
+    file_workers.close()
+    assert not file_workers.pids
 
 
 @pytest.fixture
@@ -45,19 +45,19 @@ def place() -> Iterator[Path]:
         yield Path(name)
 
 
-def test_who_is_the_user_needs_nobody_else(found: Deputies) -> None:
+def test_who_is_the_user_needs_nobody_else(found: FileWorkers) -> None:
     assert found.hands_of(own_account().name) is OWN
     assert found.hands_as(None) is OWN
 
 
 @root
-def test_an_unknown_user_has_no_hands(found: Deputies) -> None:
+def test_an_unknown_user_has_no_hands(found: FileWorkers) -> None:
     with pytest.raises(NoSuchAccount):
         found.hands_of("no such user")
 
 
 @root
-def test_a_file_that_is_made_takes_the_place_of_a_link(found: Deputies, place: Path) -> None:
+def test_a_file_that_is_made_takes_the_place_of_a_link(found: FileWorkers, place: Path) -> None:
     hands = found.hands_as(_account(60_001))
     hands.make_directory(f"{place}/d", 0o755)
     path, secret = place / "d" / "file", place / "secret"
@@ -70,7 +70,7 @@ def test_a_file_that_is_made_takes_the_place_of_a_link(found: Deputies, place: P
 
 
 @root
-def test_what_a_deputy_makes_is_its_users_and_what_is_not_it_cannot_read(found: Deputies, place: Path) -> None:
+def test_what_a_file_worker_makes_is_its_users_and_what_is_not_it_cannot_read(found: FileWorkers, place: Path) -> None:
     hands, other = found.hands_as(_account(60_001)), found.hands_as(_account(60_002))
     assert hands.begin(f"{place}/d/file", "mark") == 0
     hands.put(f"{place}/d/file", "mark", 0, b"first ", None, False)
@@ -89,7 +89,7 @@ def test_what_a_deputy_makes_is_its_users_and_what_is_not_it_cannot_read(found: 
 
 
 @root
-def test_idle_deputies_are_few_and_end(found: Deputies, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_idle_file_workers_are_few_and_end(found: FileWorkers, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "IDLE_MAX", 2)
     for uid in range(60_001, 60_006):
         assert found.hands_as(_account(uid)).exists("/")
@@ -100,8 +100,8 @@ def test_idle_deputies_are_few_and_end(found: Deputies, monkeypatch: pytest.Monk
 
 
 @root
-def test_a_deputy_that_hangs_is_given_up_and_keeps_nobody_waiting(
-    found: Deputies, place: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_file_worker_that_hangs_is_given_up_and_keeps_nobody_waiting(
+    found: FileWorkers, place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hands, other = found.hands_as(_account(60_001)), found.hands_as(_account(60_002))
     assert hands.exists(f"{place}")
@@ -116,7 +116,7 @@ def test_a_deputy_that_hangs_is_given_up_and_keeps_nobody_waiting(
 
 
 @root
-def test_what_may_not_be_done_twice_is_not(found: Deputies, place: Path) -> None:
+def test_what_may_not_be_done_twice_is_not(found: FileWorkers, place: Path) -> None:
     hands = found.hands_as(_account(60_001))
     hands.append(f"{place}/log", b"one\n")
     os.kill(found.pids[0], signal.SIGKILL)
@@ -129,10 +129,10 @@ def test_what_may_not_be_done_twice_is_not(found: Deputies, place: Path) -> None
 
 
 @root
-def test_calls_for_a_deputy_that_hangs_hold_one_thread(found: Deputies, place: Path) -> None:
+def test_calls_for_a_file_worker_that_hangs_hold_one_thread(found: FileWorkers, place: Path) -> None:
     """All others of its user wait without a thread, so that other users' files are touched meanwhile."""
     hanging, other = found.hands_as(_account(60_001)), found.hands_as(_account(60_002))
-    assert hanging.exists("/") and isinstance(hanging, module.Deputy)
+    assert hanging.exists("/") and isinstance(hanging, module.FileWorker)
     os.kill(hanging.pid, signal.SIGSTOP)
 
     async def work() -> None:
@@ -150,8 +150,8 @@ def test_calls_for_a_deputy_that_hangs_hold_one_thread(found: Deputies, place: P
 
 
 @root
-def test_logs_of_other_users_are_written_while_a_deputy_hangs(
-    found: Deputies, place: Path, monkeypatch: pytest.MonkeyPatch
+def test_logs_of_other_users_are_written_while_a_file_worker_hangs(
+    found: FileWorkers, place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     accounts = {f"u{uid}": _account(uid) for uid in (60_001, 60_002)}
     monkeypatch.setattr(module, "account_named", accounts.__getitem__)
@@ -162,7 +162,7 @@ def test_logs_of_other_users_are_written_while_a_deputy_hangs(
         return LogPiece(id=number, path=f"{place}/{user}.log", owner=user, text=f"{number}\n")
 
     hanging = found.hands_of("u60001")
-    assert hanging.exists("/") and isinstance(hanging, module.Deputy)
+    assert hanging.exists("/") and isinstance(hanging, module.FileWorker)
     os.kill(hanging.pid, signal.SIGSTOP)
 
     async def work() -> None:
@@ -182,7 +182,7 @@ def test_logs_of_other_users_are_written_while_a_deputy_hangs(
         assert (place / f"{user}.log").read_text() == "".join(f"{number}\n" for number in range(first, 30, 2))
 
 
-def test_a_daemon_that_dies_before_it_reads_an_answer_ends_its_deputy_in_silence() -> None:
+def test_a_daemon_that_dies_before_it_reads_an_answer_ends_its_file_worker_in_silence() -> None:
     """Closing a socket with unread data resets it, which the other end must take for an end."""
     ours, theirs = socket.socketpair()
     theirs.sendall(b"an answer nobody reads")

@@ -1,21 +1,21 @@
-"""The node's side of its nursery: starts jobs through it, and restarts it when it dies.
+"""The node's side of its fork server: starts jobs through it, and restarts it when it dies.
 
-    nursery = await Nursery.start(home / "run" / "nursery")
+    fork_server = await ForkServer.start(home / "run" / "nursery")
     order = SpawnOrder(key="q#1.0#1", record=jobs / "1.0.1", program=Path("/bin/true"), arguments=("true",))
-    family = await nursery.spawn(order)
+    family = await fork_server.spawn(order)
     if isinstance(family, NotStarted):
         …family.code, family.errno, family.text
     end = await family.wait()
 
-At most one nursery serves a directory: it holds a lock there, and so do its shepherds until their job's start is
-recorded. `Nursery.start` waits for the lock; when it returns, everything an earlier node ordered is recorded or will
+At most one fork server serves a directory: it holds a lock there, and so do its shepherds until their job's start is
+recorded. `ForkServer.start` waits for the lock; when it returns, everything an earlier node ordered is recorded or will
 never start, and `roost.runtime.processes.family.adopt` finds all of it.
 
-A shepherd whose job has ended gets the next order directly (`shepherd_lines`); the nursery makes as many shepherds as
-there are concurrent jobs.
+A shepherd whose job has ended gets the next order directly (`shepherd_lines`); the fork server makes as many shepherds
+as there are concurrent jobs.
 
-If the nursery dies, jobs continue. Orders that it had not carried out are given to its successor; the records say which
-ones these are.
+If the fork server dies, jobs continue. Orders that it had not carried out are given to its successor; the records say
+which ones these are.
 
 It requires Linux 5.4 (pidfds). Other systems lack subreapers (macOS), pidfds (all) or /proc; `start` refuses there.
 """
@@ -51,11 +51,11 @@ from roost.runtime.processes.spawn_order import ORDER_BYTES_MAX, NotStarted, Ord
 
 _log = logging.getLogger("roost.processes")
 
-#: How long a predecessor's last shepherds may take to release the lock, and a new nursery to be ready, s.
+#: How long a predecessor's last shepherds may take to release the lock, and a new fork server to be ready, s.
 START_S: Final = 30.0
-#: How long to wait for the answer to an order before checking whether the nursery is stopped by a signal, s.
+#: How long to wait for the answer to an order before checking whether the fork server is stopped by a signal, s.
 LOOK_S: Final = 5.0
-#: How often nurseries and shepherds may die over one order before it is given up.
+#: How often fork servers and shepherds may die over one order before it is given up.
 DEATHS_MAX: Final = 3
 #: Maximum number of jobs being started at once; others wait. More would not start faster, and answers have to fit into
 #: a socket.
@@ -64,6 +64,7 @@ STARTING_MAX: Final = 64
 CROWD: Final = 4
 CROWD_S: Final = 0.1
 
+#: Names on disk, like that of the directory, are those of earlier versions: a lock held by one counts here.
 _LOCK: Final = "nursery.lock"
 _LOG: Final = "nursery.log"
 #: Variables that Python may need to be loaded at all. They are not passed to jobs.
@@ -76,7 +77,7 @@ _ANSWERS_MAX: Final = 64
 _MSG_CMSG_CLOEXEC: Final = 0x40000000
 
 
-class NurseryFailed(RuntimeError):
+class ForkServerFailed(RuntimeError):
     """No job can be started on this machine; the text says why."""
 
 
@@ -95,7 +96,7 @@ class _Pending:
     watch: asyncio.TimerHandle | None = None
 
 
-class Nursery:
+class ForkServer:
     """Starts jobs. One for each node."""
 
     #: The object for the processes of a started job.
@@ -130,23 +131,23 @@ class Nursery:
 
     @classmethod
     async def start(cls, directory: Path, *, use_groups: bool = True, base: str = "") -> Self:
-        """Start the nursery of a directory, which is created if it does not exist. Raises NurseryFailed.
+        """Start the fork server of a directory, which is created if it does not exist. Raises ForkServerFailed.
 
         `base` is the control group below which those of jobs are created; "" for that of this process.
         """
         if sys.platform != "linux" or not hasattr(os, "pidfd_open"):
-            raise NurseryFailed(f"jobs can only be run on Linux 5.4 or later; this is {sys.platform}")
+            raise ForkServerFailed(f"jobs can only be run on Linux 5.4 or later; this is {sys.platform}")
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         group = None
         if use_groups:
             group = await asyncio.to_thread(make_parent_group, _group_name(directory), base)
-        nursery = cls(directory, group)
-        nursery._base = base
-        await nursery._ensure()
+        fork_server = cls(directory, group)
+        fork_server._base = base
+        await fork_server._ensure()
         if group is not None:
             # No other thread creates one at this moment, because that needs the lock.
             remove_unused_groups(group)
-        return nursery
+        return fork_server
 
     async def limit_memory(self) -> str:
         """Limit the memory of jobs started from now on, if their orders say so; return why not, "" for success."""
@@ -162,14 +163,14 @@ class Nursery:
 
     @property
     def pid(self) -> int:
-        """The nursery's process id; 0 while there is none."""
+        """The fork server's process id; 0 while there is none."""
         return self._process.pid if self._process is not None else 0
 
     async def spawn(self, order: SpawnOrder) -> Family | NotStarted:
         """Start a job; return its family once the program runs, or why it does not.
 
-        Raises OrderTooLarge, AlreadyStarted, NurseryFailed, and KeyError for a limit with an unknown name. If the start
-        is cancelled, the job is killed, unless this daemon leaves its jobs to the next one (`leave`).
+        Raises OrderTooLarge, AlreadyStarted, ForkServerFailed, and KeyError for a limit with an unknown name. If the
+        start is cancelled, the job is killed, unless this daemon leaves its jobs to the next one (`leave`).
         """
         if is_told_of(order.record, order.key):
             raise AlreadyStarted(f"{order.record} already records {order.key}; use a different key for each start")
@@ -209,7 +210,7 @@ class Nursery:
         self._leaving = True
 
     async def close(self) -> None:
-        """Let the nursery exit after starting what it was ordered to start; running jobs continue."""
+        """Let the fork server exit after starting what it was ordered to start; running jobs continue."""
         self._closed = True
         answers = [pending.answer for pending in (*self._pending.values(), *self._reused.values())]
         if answers:
@@ -230,13 +231,13 @@ class Nursery:
     # -- the process ---------------------------------------------------------------------------------------------
 
     async def _ensure(self) -> None:
-        """Make sure that a nursery runs."""
+        """Make sure that a fork server runs."""
         async with self._starting:
             if self._channel is not None:
                 return
             if self._closed:
-                raise NurseryFailed("the nursery is closed")
-            # A nursery that is killed before it is ready has no orders yet: another is started.
+                raise ForkServerFailed("the fork server is closed")
+            # A fork server that is killed before it is ready has no orders yet: another is started.
             for left in reversed(range(_STARTS)):
                 channel = await self._begun()
                 if channel is not None:
@@ -245,7 +246,7 @@ class Nursery:
                     return
                 self._disconnect()
                 if not left:
-                    raise NurseryFailed(f"the nursery did not start: {self._last_words()}")
+                    raise ForkServerFailed(f"the fork server did not start: {self._last_words()}")
 
     async def _begun(self) -> socket.socket | None:
         lock = await self._locked()
@@ -282,7 +283,7 @@ class Nursery:
             except BlockingIOError:
                 if self._loop.time() > until:
                     os.close(lock)
-                    raise NurseryFailed(f"{path} is locked: another node runs with this directory") from None
+                    raise ForkServerFailed(f"{path} is locked: another node runs with this directory") from None
             await asyncio.sleep(_LOCK_RETRY_S)
 
     def _begin(self, lock: int) -> socket.socket:
@@ -327,7 +328,7 @@ class Nursery:
             channel.close()
 
     def _died(self) -> None:
-        """Note that the other end is closed: the nursery is dead, and no shepherd will answer any longer."""
+        """Note that the other end is closed: the fork server is dead, and no shepherd will answer any longer."""
         self._disconnect()
         process, self._process = self._process, None
         if self._closed:
@@ -342,11 +343,11 @@ class Nursery:
         self._reused.clear()
         for each in pending:
             if not each.answer.done():
-                each.answer.set_exception(NurseryFailed("the node is being shut down"))
+                each.answer.set_exception(ForkServerFailed("the node is being shut down"))
                 each.answer.exception()
 
     async def _recover(self, process: subprocess.Popen[bytes] | None) -> None:
-        """Handle the orders that a dead nursery leaves."""
+        """Handle the orders that a dead fork server leaves."""
         if process is not None:
             await asyncio.to_thread(process.wait)
         orphans, self._pending = self._pending, {}
@@ -361,7 +362,7 @@ class Nursery:
         except Exception as problem:
             for pending in orphans:
                 if not pending.answer.done():
-                    pending.answer.set_exception(NurseryFailed(f"the nursery died: {problem}"))
+                    pending.answer.set_exception(ForkServerFailed(f"the fork server died: {problem}"))
                     pending.answer.exception()
 
     async def _again(self, pending: _Pending) -> None:
@@ -372,8 +373,8 @@ class Nursery:
         elif pending.abandoned:
             pending.answer.cancel()
         elif pending.deaths >= DEATHS_MAX:
-            text = f"the nursery or the job's shepherd died {DEATHS_MAX} times: {self._last_words()}"
-            pending.answer.set_exception(NurseryFailed(text))
+            text = f"the fork server or the job's shepherd died {DEATHS_MAX} times: {self._last_words()}"
+            pending.answer.set_exception(ForkServerFailed(text))
         else:
             await self._ensure()
             self._send(*self._packed(pending.order), pending)

@@ -2,8 +2,8 @@
 # ruff: noqa: SIM105, PTH101, PTH102, PTH104, PTH108, PTH112, PTH114, PTH116, PTH118, PTH120, PTH208
 """Operations on users' files: examine, open, write, each complete in itself.
 
-A `Hands` performs them with the identity of its own process; a `Deputy` (see `deputies`) has a process of the user
-perform the same operations. Nothing here decides what is allowed: the kernel does.
+A `Hands` performs them with the identity of its own process; a `FileWorker` (see `file workers`) has a process of the
+user perform the same operations. Nothing here decides what is allowed: the kernel does.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ class Hands:
 
     def called(self, operation: str, arguments: list[Any], data: bytes) -> list[Any]:
         """Perform a running job's request: see `calls`."""
-        from roost.runtime.files.deputy.calls import called
+        from roost.runtime.files.worker.calls import called
 
         return called(operation, arguments, data)
 

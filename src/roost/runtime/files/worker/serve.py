@@ -1,5 +1,5 @@
-"""The deputy process: it switches to its user for good, and then performs one operation after another until its daemon
-exits.
+"""The file worker process: it switches to its user for good, and then performs one operation after another until its
+daemon exits.
 
 A request is a header of two numbers (length of a JSON text, length of the data after it), the text, which is a list of
 the operation and its arguments, and the bytes to write. The answer has the same form; a descriptor is sent with its
@@ -13,7 +13,7 @@ import os
 import socket
 import struct
 
-from roost.runtime.files.deputy.hands import done
+from roost.runtime.files.worker.hands import done
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -1,15 +1,15 @@
-"""The processes that access users' files: the daemon itself if it runs as the user, otherwise a deputy running as that
-user.
+"""The processes that access users' files: the daemon itself if it runs as the user, otherwise a file worker running as
+that user.
 
-    deputies = Deputies()
-    hands = deputies.hands_of("ann")
+    file_workers = FileWorkers()
+    hands = file_workers.hands_of("ann")
     hands.append("/home/ann/log", b"…")
 
-Only a root daemon has deputies; any other cannot change its user, and accesses files itself at no cost. A deputy is
-started when its user's files are first needed, performs one operation at a time, and ends when it was not needed for
-`IDLE_S`, or when more than `IDLE_MAX` others were needed since. A deputy that has died is restarted, and the operation
-repeated if that is harmless; one that hangs (on an unavailable file server) is given up after `ANSWER_S`, and its
-user's files count as unreachable for `SHUNNED_S`, so that others do not wait.
+Only a root daemon has file workers; any other cannot change its user, and accesses files itself at no cost. A file
+worker is started when its user's files are first needed, performs one operation at a time, and ends when it was not
+needed for `IDLE_S`, or when more than `IDLE_MAX` others were needed since. A file worker that has died is restarted,
+and the operation repeated if that is harmless; one that hangs (on an unavailable file server) is given up after
+`ANSWER_S`, and its user's files count as unreachable for `SHUNNED_S`, so that others do not wait.
 
 All operations block: they are called from threads. This module does not decide who a user is: that is the owner on
 record in the queue, and hence the account that submitted.
@@ -32,21 +32,21 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import roost
-from roost.runtime.files.deputy.hands import OWN, Hands, Looked
-from roost.runtime.files.deputy.serve import HEAD, TEXT_BYTES_MAX, received
+from roost.runtime.files.worker.hands import OWN, Hands, Looked
+from roost.runtime.files.worker.serve import HEAD, TEXT_BYTES_MAX, received
 from roost.runtime.processes.accounts import Account, account_named, can_switch_user, own_account
 
 T = TypeVar("T")
 
-#: Maximum number of idle deputies.
+#: Maximum number of idle file workers.
 IDLE_MAX: Final = 8
-#: How long an idle deputy is kept, s.
+#: How long an idle file worker is kept, s.
 IDLE_S: Final = 60.0
-#: Lifetime of a deputy, s; changes of its user's groups take effect with the next one.
+#: Lifetime of a file worker, s; changes of its user's groups take effect with the next one.
 LIFE_S: Final = 600.0
 #: Time limit of an operation, s.
 ANSWER_S: Final = 20.0
-#: How long the files of a user whose deputy hung are not accessed, s.
+#: How long the files of a user whose file worker hung are not accessed, s.
 SHUNNED_S: Final = 60.0
 
 #: How long to wait for a process to end, s: one that hangs in the kernel ends when it can.
@@ -61,19 +61,19 @@ _MSG_CMSG_CLOEXEC: Final = 0x40000000
 
 
 class _Gone(Exception):
-    """The deputy has exited."""
+    """The file worker has exited."""
 
 
-class Deputies:
-    """The deputies of one daemon."""
+class FileWorkers:
+    """The file workers of one daemon."""
 
     def __init__(self) -> None:
         self._own = own_account()
         #: Whether other processes than this one access users' files.
         self.are_needed = can_switch_user()
         self._lock = threading.Lock()
-        self._known: dict[str, Deputy] = {}
-        self._live: dict[int, Deputy] = {}
+        self._known: dict[str, FileWorker] = {}
+        self._live: dict[int, FileWorker] = {}
         self._ending: list[subprocess.Popen[bytes]] = []
 
     def hands_of(self, user: str) -> Hands:
@@ -93,22 +93,22 @@ class Deputies:
         with self._lock:
             known = self._known.get(account.name)
             if known is None or known.account != account or not known.is_young:
-                known = self._known[account.name] = Deputy(account, self)
+                known = self._known[account.name] = FileWorker(account, self)
             return known
 
     # -- their processes -----------------------------------------------------------------------------
 
-    def began(self, deputy: Deputy) -> None:
-        """Note that a deputy has a process: idle ones make room."""
+    def began(self, worker: FileWorker) -> None:
+        """Note that a file worker has a process: idle ones make room."""
         with self._lock:
-            self._live[id(deputy)] = deputy
-            others = [each for each in self._live.values() if each is not deputy]
+            self._live[id(worker)] = worker
+            others = [each for each in self._live.values() if each is not worker]
         others.sort(key=lambda each: each.used_at)
         for each in others[: max(0, len(others) - IDLE_MAX)]:
             self._end(each, even_if_used=False)
 
     def tidy(self) -> None:
-        """End deputies that were not needed for long."""
+        """End file workers that were not needed for long."""
         now = time.monotonic()
         with self._lock:
             live = list(self._live.values())
@@ -131,10 +131,10 @@ class Deputies:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(END_S)
 
-    def _end(self, deputy: Deputy, *, even_if_used: bool) -> None:
-        if deputy.end(wait=even_if_used):
+    def _end(self, worker: FileWorker, *, even_if_used: bool) -> None:
+        if worker.end(wait=even_if_used):
             with self._lock:
-                self._live.pop(id(deputy), None)
+                self._live.pop(id(worker), None)
 
     def ended(self, process: subprocess.Popen[bytes]) -> None:
         """Note a process to be waited for later: it may hang in the kernel."""
@@ -143,7 +143,7 @@ class Deputies:
 
     @property
     def pids(self) -> list[int]:
-        """Process ids of the deputies."""
+        """Process ids of the file workers."""
         with self._lock:
             return [each.pid for each in self._live.values() if each.pid]
 
@@ -151,10 +151,10 @@ class Deputies:
 async def with_hands(hands: Hands, function: Callable[..., T], /, *arguments: Any, **named: Any) -> T:
     """Call a function that uses these `Hands` in a thread.
 
-    A deputy performs one operation at a time, so calls wait for it here and not in threads: a user whose deputy hangs
-    occupies one thread, and leaves the others to other users.
+    A file worker performs one operation at a time, so calls wait for it here and not in threads: a user whose file
+    worker hangs occupies one thread, and leaves the others to other users.
     """
-    if not isinstance(hands, Deputy):
+    if not isinstance(hands, FileWorker):
         return await asyncio.to_thread(function, *arguments, **named)
     async with hands.turn:
         return await asyncio.to_thread(function, *arguments, **named)
@@ -167,18 +167,18 @@ _MACHINES: Final = frozenset((errno.ENOSPC, errno.EROFS))
 def is_users(hands: Hands, problem: OSError) -> bool:
     """Whether a failure concerns only the user, and others on this machine would not have it.
 
-    A user can stop or kill a deputy and change what it may access; the machine continues to accept jobs anyway.
+    A user can stop or kill a file worker and change what it may access; the machine continues to accept jobs anyway.
     """
-    return isinstance(hands, Deputy) and problem.errno not in _MACHINES
+    return isinstance(hands, FileWorker) and problem.errno not in _MACHINES
 
 
-class Deputy(Hands):
+class FileWorker(Hands):
     """The `Hands` of one user."""
 
-    def __init__(self, account: Account, deputies: Deputies) -> None:
+    def __init__(self, account: Account, file_workers: FileWorkers) -> None:
         self.account = account
         self.used_at = self._made_at = time.monotonic()
-        self._deputies = deputies
+        self._file_workers = file_workers
         self._lock = threading.Lock()
         #: Held while the event loop uses these `Hands`.
         self.turn = asyncio.Lock()
@@ -287,7 +287,7 @@ class Deputy(Hands):
         ours, theirs = socket.socketpair()
         account, source = self.account, str(Path(roost.__file__).resolve().parents[1])
         program = (
-            f"import sys; sys.path.append({source!r}); from roost.runtime.files.deputy.serve import serve; "
+            f"import sys; sys.path.append({source!r}); from roost.runtime.files.worker.serve import serve; "
             f"serve({theirs.fileno()}, {account.uid}, {account.gid}, {list(account.groups)})"
         )
         with theirs:
@@ -301,7 +301,7 @@ class Deputy(Hands):
             )
         ours.settimeout(ANSWER_S)
         self._channel = ours
-        self._deputies.began(self)
+        self._file_workers.began(self)
         return ours
 
     def _leave(self) -> None:
@@ -312,7 +312,7 @@ class Deputy(Hands):
         if process is not None:
             with contextlib.suppress(ProcessLookupError):
                 process.kill()
-            self._deputies.ended(process)
+            self._file_workers.ended(process)
 
     def end(self, *, wait: bool) -> bool:
         """End the process; return False if it is busy, in which case it is not waited for."""

@@ -1,5 +1,0 @@
-"""A deputy: a small process that has switched to one user for good, and accesses that user's files for a root daemon.
-
-`hands` has the file operations, the same code in every process; `serve` is the deputy's process. Both import next to
-nothing, because a deputy is started when a user's files are first needed. `roost.runtime.files.deputies` starts them.
-"""
