@@ -192,14 +192,22 @@ class Loader:
 
     def assign(self, statement: Assign, origin: Origin) -> None:
         """Put the definition that an assignment makes on top of the name's chain."""
-        name = self.expand(statement.name, statement.span) if "$" in statement.name else statement.name
+        name = self.name_of(statement)
+        if name.lower() in PRESETS:
+            self.log.report(Code.PRESET_OVERRIDDEN, f"{name} is preset and keeps its value", statement.span, name=name)
+        else:
+            self.define(name, statement, origin)
+
+    def name_of(self, statement: Assign) -> str:
+        """The name that an assignment is about."""
+        return self.expand(statement.name, statement.span) if "$" in statement.name else statement.name
+
+    def define(self, name: str, statement: Assign, origin: Origin) -> None:
+        """Put a definition on top of the name's chain, if the limits allow it."""
         if not NAME.match(name):
             self.log.report(Code.ILLEGAL_NAME, f"{name[:60]!r} is not a name", statement.span)
             return
         key = name.lower()
-        if key in PRESETS:
-            self.log.report(Code.PRESET_OVERRIDDEN, f"{name} is preset and keeps its value", statement.span, name=name)
-            return
         if len(self.table) >= self.limits.macros_max and self.table.last(key) is None:
             self._limit(f"more than macros_max = {self.limits.macros_max} names", statement.span)
             return

@@ -16,6 +16,7 @@ from collections.abc import Iterable
 
 from roost.base.records import dataclass, replace
 from roost.classad import ClassAd
+from roost.classad.reading import number_in
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,21 +78,18 @@ def average_costs(slots: Iterable[ClassAd]) -> tuple[float, float]:
     """AvgDrainingBadput and AvgDrainingUnclaimed of a pool, 0 to 1."""
     badput = unclaimed = cores = 0.0
     for ad in slots:
-        heard, started, own = (_number(ad, name) for name in ("LastHeardFrom", "DaemonStartTime", "TotalCpus"))
-        if _number(ad, "SlotID") != 1 or ad.eval("DynamicSlot") is True or heard is None or started is None or not own:
+        if number_in(ad, "SlotID") != 1 or ad.eval("DynamicSlot") is True:
+            continue
+        heard, started, own = (number_in(ad, name) for name in ("LastHeardFrom", "DaemonStartTime", "TotalCpus"))
+        if heard is None or started is None or not own:
             continue
         age_s = heard - started
         if age_s <= 0:
             continue
-        badput += (_number(ad, "TotalMachineDrainingBadput") or 0.0) / age_s
-        unclaimed += (_number(ad, "TotalMachineDrainingUnclaimedTime") or 0.0) / age_s
+        badput += (number_in(ad, "TotalMachineDrainingBadput") or 0.0) / age_s
+        unclaimed += (number_in(ad, "TotalMachineDrainingUnclaimedTime") or 0.0) / age_s
         cores += own
     return (badput / cores, unclaimed / cores) if cores > 0 else (0.0, 0.0)
-
-
-def _number(ad: ClassAd, name: str) -> float | None:
-    value = ad.eval(name)
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
 def daemon_ad(figures: Figures, name: str, host: str, now: float) -> ClassAd:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from roost.classad import ClassAd
+from roost.classad.reading import whole_in
 from roost.explain.remedies import Remedy, RemedyKind
 from roost.model.audit import AuditRecord
 from roost.model.codes import RESOURCE_CODES, SUBCODE_MEMORY, HoldCode
@@ -46,7 +47,7 @@ _DURATIONS: Final = {
 
 def remedies_of_hold(name: str, ad: ClassAd, decided: Sequence[AuditRecord]) -> tuple[Remedy, ...]:
     """The remedies, in the order in which to apply them."""
-    code, subcode = _number(ad, "HoldReasonCode"), _number(ad, "HoldReasonSubCode")
+    code, subcode = whole_in(ad, "HoldReasonCode"), whole_in(ad, "HoldReasonSubCode")
     knob = next((each.knob for each in decided if each.knob), "")
     release = f"`roost release {name}` makes it idle again"
     text = f"{release}." if code in _BY_PEOPLE else f"Then {release}."
@@ -85,9 +86,4 @@ def _first(name: str, ad: ClassAd, code: int, subcode: int, knob: str) -> Iterat
 
 
 def _more(ad: ClassAd, code: int) -> int:
-    return 10 * max(1, _number(ad, _DURATIONS[HoldCode(code)]))
-
-
-def _number(ad: ClassAd, name: str) -> int:
-    value = ad.get(name)
-    return value if isinstance(value, int) and not isinstance(value, bool) else 0
+    return 10 * max(1, whole_in(ad, _DURATIONS[HoldCode(code)]))

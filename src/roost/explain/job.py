@@ -10,6 +10,7 @@ from typing import Any, Final
 from roost.base.records import dataclass, field
 from roost.base.structs import Struct, whole_data_of
 from roost.classad import ClassAd
+from roost.classad.reading import number_in
 from roost.explain import limits
 from roost.explain.causes import Cause, causes_of
 from roost.explain.edits import Change
@@ -141,10 +142,10 @@ def explain_job(question: JobQuestion) -> JobAnswer:
     """Explain why a job is in its state."""
     ad = question.ad
     status = JobStatus(int(ad.get("JobStatus", JobStatus.IDLE)))
-    since = _number(ad, "EnteredCurrentStatus") or _number(ad, "CompletionDate") or 0.0
+    since = number_in(ad, "EnteredCurrentStatus") or number_in(ad, "CompletionDate") or 0.0
     common: dict[str, Any] = {
         "job": question.name, "owner": _text(ad, "Owner") or "?", "status": status, "since": since,
-        "starts_at": _number(ad, "DeferralTime"),
+        "starts_at": number_in(ad, "DeferralTime"),
     }  # fmt: skip
     if status is JobStatus.IDLE:
         return _idle(question, common)
@@ -152,7 +153,7 @@ def explain_job(question: JobQuestion) -> JobAnswer:
         **common,
         attributes={name: value for name in _REPEATED if isinstance(value := ad.get(name), bool | int | float | str)},
         decided=tuple(line for record in question.decided for line in of_audit(record).why),
-        executes=status in ON_MACHINE and _number(ad, "JobCurrentStartExecutingDate") is not None,
+        executes=status in ON_MACHINE and number_in(ad, "JobCurrentStartExecutingDate") is not None,
         suspension="; ".join(_text(slot, SUSPENSION) for slot in question.slots.values() if SUSPENSION in slot),
         remedies=remedies_of_hold(question.name, ad, question.decided) if status is JobStatus.HELD else (),
     )
@@ -184,8 +185,8 @@ def _idle(question: JobQuestion, common: dict[str, Any]) -> JobAnswer:
 
 def refusal(ad: ClassAd) -> str:
     """Why a machine refused the job that it was matched with, or ended its claim at once; "" if it has run since."""
-    began = _number(ad, "JobCurrentStartExecutingDate") or _number(ad, "JobLastStartDate") or 0.0
-    since = _number(ad, "LastRejMatchTime")
+    began = number_in(ad, "JobCurrentStartExecutingDate") or number_in(ad, "JobLastStartDate") or 0.0
+    since = number_in(ad, "LastRejMatchTime")
     return "" if since is not None and since < began else _text(ad, "LastRejMatchReason")
 
 
@@ -218,13 +219,13 @@ def _causes(question: JobQuestion, found: Verdict | None) -> Iterator[Cause]:
 
 def _deferred(ad: ClassAd, now: float) -> Cause | None:
     """Whether the deferral time of a job keeps it from slots."""
-    at = _number(ad, "DeferralTime")
+    at = number_in(ad, "DeferralTime")
     if at is None:
         return None
-    early = (_number(ad, "DeferralPrepTime") or 0.0) + (_number(ad, "ScheddInterval") or 0.0)
+    early = (number_in(ad, "DeferralPrepTime") or 0.0) + (number_in(ad, "ScheddInterval") or 0.0)
     if now < at - early:
         return Cause.DEFERRED
-    return Cause.DEFERRAL_MISSED if now > at + (_number(ad, "DeferralWindow") or 0.0) else None
+    return Cause.DEFERRAL_MISSED if now > at + (number_in(ad, "DeferralWindow") or 0.0) else None
 
 
 def _unknown(standing: JobStanding, pool: PoolFacts) -> list[str]:
@@ -382,9 +383,3 @@ def _of_policy(found: Verdict) -> Iterator[Remedy]:
 def _text(ad: ClassAd, name: str) -> str:
     value = ad.get(name)
     return value if isinstance(value, str) else ""
-
-
-def _number(ad: ClassAd, name: str) -> float | None:
-    """The value of an attribute, if it is a number."""
-    value = ad.eval(name) if name in ad else None
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None

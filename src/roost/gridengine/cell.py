@@ -60,6 +60,15 @@ class Cell:
         configuration = self.configurations.get(GLOBAL)
         return (configuration and configuration.get(name)) or ""
 
+    def configured(self, host: str, name: str) -> str | None:
+        """An attribute of a host's configuration, or else of the global one; None if neither has it."""
+        for place in (host, GLOBAL):
+            configuration = self.configurations.get(place)
+            text = None if configuration is None else configuration.get(name)
+            if text is not None:
+                return text
+        return None
+
     def user(self, name: str) -> User | None:
         """The cell's entry for a user; with `enforce_user` auto the user need not be listed.
 

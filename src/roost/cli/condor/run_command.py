@@ -15,6 +15,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from roost.classad.reading import whole_in
 from roost.cli.condor.errors import ToolError, UsageError
 from roost.cli.condor.options import Option
 
@@ -136,19 +137,14 @@ def _end_of(ad: ClassAd) -> int | None:
     match ad.eval("EventTypeNumber"):
         case 5:
             if ad.eval("TerminatedNormally") is True:
-                return _number(ad, "ReturnValue")
-            return _BY_SIGNAL + _number(ad, "TerminatedBySignal")
+                return whole_in(ad, "ReturnValue")
+            return _BY_SIGNAL + whole_in(ad, "TerminatedBySignal")
         case 9:
             sys.stderr.write(f"condor_run: the job was removed: {_text(ad, 'Reason')}\n")
             return 1
         case 12:
             sys.stderr.write(f"condor_run: the job was put on hold: {_text(ad, 'HoldReason')}\n")
     return None
-
-
-def _number(ad: ClassAd, name: str) -> int:
-    value = ad.eval(name)
-    return value if isinstance(value, int) else 0
 
 
 def _text(ad: ClassAd, name: str) -> str:

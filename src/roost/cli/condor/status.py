@@ -9,7 +9,7 @@ from roost.cli.condor.asking import DaemonLocation
 from roost.cli.condor.choosing import JobSelection
 from roost.cli.condor.errors import ToolError
 from roost.cli.condor.options import Given, Option, given, number
-from roost.cli.condor.printing.chosen import OUTPUT_OPTIONS, Output, Projection, rows_of_file
+from roost.cli.condor.printing.chosen import OUTPUT_OPTIONS, Output, Projection, rows_of_file, sortable
 from roost.cli.condor.printing.columns import lines
 from roost.cli.condor.printing.rows import AdRow, needed
 from roost.cli.condor.status_tables import StatusTable, sums
@@ -198,7 +198,7 @@ def _is_meant(query: StatusQuery, row: AdRow) -> bool:
 def _sort(query: StatusQuery, rows: list[AdRow]) -> None:
     rows.sort(key=lambda row: _natural(row.text("Machine"), row.text("Name")))
     for expression in reversed(query.sort):
-        rows.sort(key=lambda row: _sortable(row, expression))
+        rows.sort(key=lambda row: sortable(row, expression))
 
 
 def _natural(machine: str, name: str) -> tuple[str, list[tuple[int, str]]]:
@@ -213,11 +213,6 @@ def _natural(machine: str, name: str) -> tuple[str, list[tuple[int, str]]]:
             number = ""
         parts.append((-1, sign))
     return machine, parts
-
-
-def _sortable(row: AdRow, expression: str) -> tuple[int, float, str]:
-    value = row.value(expression)
-    return (0, float(value), "") if isinstance(value, int | float) else (1, 0.0, str(value))
 
 
 def _show(query: StatusQuery, rows: list[AdRow]) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from grp import getgrgid
 from typing import TYPE_CHECKING, Any, Final
 
+from roost.classad.reading import amount_in
 from roost.cli.gridengine import xml
 from roost.cli.gridengine.asking import cell_files
 from roost.cli.gridengine.choosing import named, tasks_named
@@ -126,12 +127,12 @@ def _body(ad: ClassAd, first: Task, pool: Pool | None = None) -> Iterator[tuple[
     """The submitter of a job, and the requests; without a pool, those known before the job is submitted."""
     environment = environment_of(ad)
     if ad.get(cell.DEADLINE) is not None:
-        yield "deadline", time.ctime(_number(ad, cell.DEADLINE))
+        yield "deadline", time.ctime(amount_in(ad, cell.DEADLINE))
     yield "owner", first.owner
     yield from _account(first.owner)
     yield from ((called, environment[name]) for name, called in _ORIGIN.items() if environment.get(name))
     if ad.get(cell.NOT_BEFORE) is not None:
-        yield "execution_time", time.ctime(_number(ad, cell.NOT_BEFORE))
+        yield "execution_time", time.ctime(amount_in(ad, cell.NOT_BEFORE))
     yield "account", ad.get(cell.ACCOUNT) or "sge"
     if pool is not None:
         yield from _checkpoints(pool, ad)
@@ -153,9 +154,9 @@ def _body(ad: ClassAd, first: Task, pool: Pool | None = None) -> Iterator[tuple[
     for called, name in (("stdout_path_list", cell.OUTPUT_PATHS), ("stdin_path_list", cell.INPUT_PATHS)):
         if ad.get(name):
             yield called, told(str(ad.get(name)))
-    if _number(ad, "JobPrio"):
+    if amount_in(ad, "JobPrio"):
         yield "priority", ad.get("JobPrio")
-    yield "jobshare", int(_number(ad, cell.SHARE))
+    yield "jobshare", int(amount_in(ad, cell.SHARE))
     yield from _given(
         ad, {"hard_queue_list": cell.QUEUES, "soft_queue_list": cell.SOFT_QUEUES, "restart": cell.RERUN,
              "project": cell.PROJECT}
@@ -181,12 +182,12 @@ def _of_program(ad: ClassAd) -> Iterator[tuple[str, object]]:
 def _of_array(ad: ClassAd, first: Task) -> Iterator[tuple[str, object]]:
     if first.tasks:
         yield "job-array tasks", "{}-{}:{}".format(*first.tasks)
-    if _number(ad, "JobMaterializeLimit"):
+    if amount_in(ad, "JobMaterializeLimit"):
         yield "maximum concurrency", ad.get("JobMaterializeLimit")
-    if _number(ad, cell.OVERRIDE_TICKETS):
-        yield "oticket", int(_number(ad, cell.OVERRIDE_TICKETS))
-    if _number(ad, cell.RESERVATION):
-        yield "ar_id", int(_number(ad, cell.RESERVATION))
+    if amount_in(ad, cell.OVERRIDE_TICKETS):
+        yield "oticket", int(amount_in(ad, cell.OVERRIDE_TICKETS))
+    if amount_in(ad, cell.RESERVATION):
+        yield "ar_id", int(amount_in(ad, cell.RESERVATION))
     yield "binding", ad.get(cell.BINDING) or "NONE"
     types = ["binary"] * (ad.get(cell.SCRIPT) is None) + ["immediate"] * (ad.get(cell.IMMEDIATE) is True)
     yield "job_type", ",".join(types) or "NONE"
@@ -232,11 +233,6 @@ def _account(owner: str) -> Iterator[tuple[str, object]]:
     except KeyError:
         yield "group", account.pw_gid
     yield "gid", account.pw_gid
-
-
-def _number(ad: ClassAd, name: str) -> float:
-    value = ad.eval(name)
-    return value if isinstance(value, int | float) else 0
 
 
 def _checkpoints(pool: Pool, ad: ClassAd) -> Iterator[tuple[str, Any]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from roost.classad.reading import amount_in
 from roost.cli.gridengine.xml import HEAD, SCHEMAS, element, escape
 from roost.explain.cell_tasks import Task, slots_asked
 from roost.gridengine.commands.paths import entries
@@ -106,7 +107,7 @@ def job_nodes(
     `qstat -j`.
     """
     first = tasks[0]
-    nodes: list[Node] = [("JB_job_number", first.job), ("JB_ar", int(_number(ad, cell.RESERVATION)))]
+    nodes: list[Node] = [("JB_job_number", first.job), ("JB_ar", int(amount_in(ad, cell.RESERVATION)))]
     if ad.get(cell.SCRIPT) is not None:
         nodes.append(("JB_exec_file", f"job_scripts/{first.job}"))
     nodes += [("JB_submission_time", first.submitted), ("JB_owner", first.owner)]
@@ -116,7 +117,7 @@ def job_nodes(
     nodes += [("JB_merge_stderr", _truth(ad, cell.MERGES)), ("JB_mail_list", _mail(ad, first.owner))]
     nodes += [("JB_notify", _truth(ad, cell.NOTIFY)), ("JB_job_name", first.name)]
     nodes += _paths("JB_stdout_path_list", text_of(ad, cell.OUTPUT_PATHS))
-    nodes.append(("JB_jobshare", int(_number(ad, cell.SHARE))))
+    nodes.append(("JB_jobshare", int(amount_in(ad, cell.SHARE))))
     for name, attribute in (("hard", cell.RESOURCES), ("soft", cell.SOFT_RESOURCES)):
         nodes += _listed(
             f"JB_{name}_resource_list", [_resource(*pair, complexes) for pair in pairs(text_of(ad, attribute))]
@@ -147,10 +148,10 @@ def job_nodes(
 def _numbers(ad: ClassAd, first: Task) -> list[Node]:
     """The final elements: numbers, and others with a fixed place among them."""
     nodes: list[Node] = [
-        ("JB_deadline", int(_number(ad, cell.DEADLINE))), ("JB_execution_time", int(_number(ad, cell.NOT_BEFORE))),
+        ("JB_deadline", int(amount_in(ad, cell.DEADLINE))), ("JB_execution_time", int(amount_in(ad, cell.NOT_BEFORE))),
         *_named("JB_checkpoint_name", text_of(ad, cell.CHECKPOINT)),
         ("JB_checkpoint_attr", 0), ("JB_checkpoint_interval", 0), ("JB_reserve", _truth(ad, cell.RESERVE)),
-        ("JB_mail_options", 0), ("JB_priority", _PRIORITY_BASE + int(_number(ad, "JobPrio"))),
+        ("JB_mail_options", 0), ("JB_priority", _PRIORITY_BASE + int(amount_in(ad, "JobPrio"))),
         ("JB_restart", {"y": 1, "n": 2}.get(text_of(ad, cell.RERUN), 0)), ("JB_verify", 0), ("JB_script_size", 0),
     ]  # fmt: skip
     if asked := slots_asked({cell.PARALLEL: ad.get(cell.PARALLEL)}):
@@ -159,10 +160,10 @@ def _numbers(ad: ClassAd, first: Task) -> list[Node]:
     kinds = _BINARY * (ad.get(cell.SCRIPT) is None) + _IMMEDIATE * (ad.get(cell.IMMEDIATE) is True)
     return [
         *nodes, ("JB_verify_suitable_queues", 0), ("JB_soft_wallclock_gmt", 0), ("JB_hard_wallclock_gmt", 0),
-        ("JB_override_tickets", int(_number(ad, cell.OVERRIDE_TICKETS))), ("JB_version", 0),
+        ("JB_override_tickets", int(amount_in(ad, cell.OVERRIDE_TICKETS))), ("JB_version", 0),
         ("JB_ja_structure", [("task_id_range", _range(*(first.tasks or (1, 1, 1))))]),
         ("JB_type", kinds + _ARRAY * (first.tasks is not None)), ("JB_binding", [("element", _binding(ad))]),
-        ("JB_ja_task_concurrency", int(_number(ad, "JobMaterializeLimit"))), ("JB_nurg", "0.000000"),
+        ("JB_ja_task_concurrency", int(amount_in(ad, "JobMaterializeLimit"))), ("JB_nurg", "0.000000"),
     ]  # fmt: skip
 
 
@@ -224,8 +225,3 @@ def _named(name: str, value: str) -> list[Node]:
 
 def _truth(ad: ClassAd, name: str) -> str:
     return "true" if ad.get(name) is True else "false"
-
-
-def _number(ad: ClassAd, name: str) -> float:
-    value = ad.eval(name)
-    return value if isinstance(value, int | float) else 0

@@ -7,14 +7,13 @@ from typing import Final
 
 from roost.base.records import dataclass
 from roost.gridengine.objects.rows import attribute
-from roost.gridengine.objects.values import BLANK_NAMES, BOOLEAN, TEXT, ULONG, ValueType
+from roost.gridengine.objects.values import BLANK_NAMES, BOOLEAN, SLOTS_MAX, TEXT, ULONG, ValueType, slots_problem
 
 #: named allocation rules; a number is the exact number of slots per host
 PE_SLOTS: Final = "$pe_slots"
 FILL_UP: Final = "$fill_up"
 ROUND_ROBIN: Final = "$round_robin"
 _RULES: Final = (PE_SLOTS, FILL_UP, ROUND_ROBIN)
-SLOTS_MAX: Final = 9_999_999
 #: pseudo variables of the commands of parallel environments
 PE_VARIABLES: Final = (
     *("pe_hostfile", "host", "ja_task_id", "job_owner", "job_id", "job_name", "pe", "pe_slots", "processors", "queue"),
@@ -53,12 +52,6 @@ def _allocation(value: str) -> str | None:
     return None
 
 
-def _slots(value: int) -> str | None:
-    if value <= SLOTS_MAX:
-        return None
-    return f'{value} is an invalid value for the "slots" attribute - it must be a value between 0 and {SLOTS_MAX}'
-
-
 def _urgency_slots(value: str) -> str | None:
     if value.casefold() in ("min", "max", "avg") or re.match(r"\d", value):
         return None
@@ -76,7 +69,11 @@ class ParallelEnvironment:
 
     name: str
     slots: int = attribute(
-        ULONG, "0", "Slots of all its jobs together.", check=_slots, remedy=f"Write a number from 0 to {SLOTS_MAX}."
+        ULONG,
+        "0",
+        "Slots of all its jobs together.",
+        check=slots_problem,
+        remedy=f"Write a number from 0 to {SLOTS_MAX}.",
     )
     user_lists: tuple[str, ...] = attribute(BLANK_NAMES, "NONE", "User lists that may use it; NONE is every user.")
     xuser_lists: tuple[str, ...] = attribute(BLANK_NAMES, "NONE", "User lists that may not use it.")

@@ -22,24 +22,19 @@ from roost.gridengine.objects.values import (
     MEMORY,
     NAMES,
     QUEUE_HOSTS,
+    SLOTS_MAX,
     TEXT,
     TIME,
     ULONG,
     Quantity,
     bad_name,
+    slots_problem,
 )
 from roost.gridengine.problems import ProblemCode, Refused, problem
 
 WIDTH: Final = 22
-SLOTS_MAX: Final = 9_999_999
 START_MODES: Final = ("unix_behavior", "posix_compliant", "script_from_stdin")
 INITIAL_STATES: Final = ("default", "enabled", "disabled")
-
-
-def _slots(value: int) -> str | None:
-    if value <= SLOTS_MAX:
-        return None
-    return f'{value} is an invalid value for the "slots" attribute - it must be a value between 0 and {SLOTS_MAX}'
 
 
 def _nice(value: Quantity) -> str | None:
@@ -83,7 +78,7 @@ class QueueSettings:
     pe_list: tuple[str, ...] = attribute(NAMES, "make", "Parallel environments that the queue offers.")
     rerun: bool = attribute(BOOLEAN, "FALSE", "Whether jobs without `-r` are started again after a host fails.")
     slots: int = attribute(
-        ULONG, "1", "Slots of the instance.", check=_slots, remedy=f"Write a number from 0 to {SLOTS_MAX}."
+        ULONG, "1", "Slots of the instance.", check=slots_problem, remedy=f"Write a number from 0 to {SLOTS_MAX}."
     )
     tmpdir: str = attribute(TEXT, "/tmp", "Directory in which each job gets its own TMPDIR.")
     shell: str = attribute(TEXT, "/bin/sh", "Shell of the jobs.", check=_shell, remedy="Write an absolute path.")

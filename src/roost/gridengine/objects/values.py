@@ -244,3 +244,14 @@ def bad_name(name: str) -> str | None:
     if len(name) > NAME_LENGTH_MAX:
         return f"object name has more than {NAME_LENGTH_MAX} characters"
     return None
+
+
+#: Maximum number of slots of a queue instance or a parallel environment.
+SLOTS_MAX: Final = 9_999_999
+
+
+def slots_problem(value: int) -> str | None:
+    """What is wrong with a number of slots; None for nothing."""
+    if value <= SLOTS_MAX:
+        return None
+    return f'{value} is an invalid value for the "slots" attribute - it must be a value between 0 and {SLOTS_MAX}'

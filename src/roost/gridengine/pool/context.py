@@ -145,7 +145,7 @@ def _said(text: str) -> str:
 
 def _notice(cell: Cell, host: str, name: str, usual: str) -> str:
     """The signal of `execd_params` that warns a job; "" for none. A word that is not a signal counts as not given."""
-    word = parameters(_configured(cell, host, "execd_params")).get(name, "default")
+    word = parameters(cell.configured(host, "execd_params")).get(name, "default")
     return "" if word.casefold() == "none" else signal_named(word) or usual
 
 
@@ -179,13 +179,13 @@ def _environment_command(cell: Cell, environment: str, name: str) -> str:
 
 def report_s(cell: Cell, host: str) -> float | None:
     """`load_report_time`, s: how often execution daemons of Grid Engine report the usage of jobs."""
-    found = seconds(_configured(cell, host, "load_report_time") or BY_NAME["load_report_time"].default)
+    found = seconds(cell.configured(host, "load_report_time") or BY_NAME["load_report_time"].default)
     return None if found is None else max(1.0, found)
 
 
 def _is_set(cell: Cell, name: str) -> bool:
     """Whether a parameter of `qmaster_params` is true."""
-    return parameters(_configured(cell, GLOBAL, "qmaster_params")).get(name, "").lower() in ("1", "true")
+    return parameters(cell.configured(GLOBAL, "qmaster_params")).get(name, "").lower() in ("1", "true")
 
 
 def parameters(text: str | None) -> dict[str, str]:
@@ -194,7 +194,7 @@ def parameters(text: str | None) -> dict[str, str]:
 
 
 def _login_shells(cell: Cell, host: str) -> tuple[str, ...]:
-    text = _configured(cell, host, "login_shells")
+    text = cell.configured(host, "login_shells")
     text = BY_NAME["login_shells"].default if text is None else text
     return () if is_none(text) else tuple(text.replace(",", " ").split())
 
@@ -203,18 +203,8 @@ def _command(cell: Cell, host: str, name: str, of_queue: str) -> str:
     """The command of the lowest level that has one; "" for none."""
     if not is_none(of_queue):
         return of_queue
-    text = _configured(cell, host, name)
+    text = cell.configured(host, name)
     return "" if text is None or is_none(text) else text
-
-
-def _configured(cell: Cell, host: str, name: str) -> str | None:
-    """An attribute of the host's configuration, or else of the global one; None if neither has it."""
-    for place in (host, GLOBAL):
-        configuration = cell.configurations.get(place)
-        text = None if configuration is None else configuration.get(name)
-        if text is not None:
-            return text
-    return None
 
 
 def _limits(settings: QueueSettings, asked: Iterable[Pair], slots: int) -> dict[str, float]:

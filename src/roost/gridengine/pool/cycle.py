@@ -28,6 +28,7 @@ import numpy as np
 
 from roost.base.records import dataclass, field
 from roost.classad import ClassAd
+from roost.classad.reading import amount_in
 from roost.gridengine.instances import QueueInstance, Resolver
 from roost.gridengine.objects.host import GLOBAL
 from roost.gridengine.pool.active_cell import ActiveCell
@@ -240,7 +241,7 @@ def _cycle(
                 apart[each.key] = why
             else:
                 wanted.append(each)
-    wanted.sort(key=lambda each: (_number(each.request.ad, "QDate"), *_job(each.request.job), *each.key))
+    wanted.sort(key=lambda each: (amount_in(each.request.ad, "QDate"), *_job(each.request.job), *each.key))
     limit = active.cell.scheduler.max_pending_tasks_per_job + _TASKS_MORE
     jobs: dict[int, _Wanted] = dict(enumerate(wanted, 1))
     pending: list[PendingJob] = []
@@ -296,14 +297,14 @@ def pool_hosts(snapshot: Snapshot, hosts: Hosts) -> Steps[PoolHosts]:
         host = hosts.of(str(ad.get("Machine", "")))
         task = ad.get(TASK)
         if isinstance(task, ClassAd):
-            found.tasks.append(Task(task, _number(ad, "JobStart") or _number(task, "Granted"), name, ad))
+            found.tasks.append(Task(task, amount_in(ad, "JobStart") or amount_in(task, "Granted"), name, ad))
         if host is None:
             continue
         found.machines.setdefault(host, ad)
         seats = found.seats.setdefault(host, [])
         if name in snapshot.claims and ad.get("State") not in _TAKEN:
             partitionable = ad.get("PartitionableSlot") is True
-            room = int(_number(ad, "Cpus")) if partitionable else 1
+            room = int(amount_in(ad, "Cpus")) if partitionable else 1
             if name in snapshot.promised:
                 # The rest of a partitionable slot can be given away as soon as its machine has created the dynamic
                 # slot.
@@ -428,7 +429,7 @@ def _orphans(active: ActiveCell, occupied: Sequence[str]) -> Iterator[QueueInsta
 
 def _misfit(ad: ClassAd) -> str:
     """Why a run could never start a job; empty if it could."""
-    cpus = _number(ad, "RequestCpus")
+    cpus = amount_in(ad, "RequestCpus")
     if cpus > 1:
         return f"asks for {cpus:g} cores, and pools start jobs of one slot only in a cell: request_cpus must be 1"
     if isinstance(ad.get("ConcurrencyLimits"), str) and ad.get("ConcurrencyLimits"):
@@ -446,14 +447,14 @@ def _pending(number: int, request: Request, reader: Reader, verdicts: _Verdicts,
     return PendingJob(
         number=number,
         request=reader.request(ad, verdicts.refused(ad), now),
-        submitted=_number(ad, "QDate"),
-        priority=max(low, min(high, int(_number(ad, "JobPrio")))),
-        share=max(0, int(_number(ad, SHARE))),
-        override=max(0, int(_number(ad, OVERRIDE_TICKETS))),
-        deadline=_number(ad, DEADLINE) or None,
+        submitted=amount_in(ad, "QDate"),
+        priority=max(low, min(high, int(amount_in(ad, "JobPrio")))),
+        share=max(0, int(amount_in(ad, SHARE))),
+        override=max(0, int(amount_in(ad, OVERRIDE_TICKETS))),
+        deadline=amount_in(ad, DEADLINE) or None,
         reserve=ad.get(RESERVE) is True,
-        not_before=_number(ad, NOT_BEFORE),
-        reservation=max(0, int(_number(ad, RESERVATION))),
+        not_before=amount_in(ad, NOT_BEFORE),
+        reservation=max(0, int(amount_in(ad, RESERVATION))),
         tasks=tuple(range(first + 1, first + 1 + min(request.count, limit))) if several else (0,),
     )
 
@@ -638,11 +639,6 @@ def _plan(
         },
         trail=record,
     )
-
-
-def _number(ad: ClassAd, name: str) -> float:
-    value = ad.eval(name)
-    return float(value) if isinstance(value, int | float) else 0.0
 
 
 def _job(name: str) -> tuple[int, int]:

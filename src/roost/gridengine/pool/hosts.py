@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
 from roost.classad import ClassAd
+from roost.classad.reading import number_in
 from roost.classad.values import fold
 from roost.gridengine.cell import Cell
 from roost.gridengine.instances import QueueInstance
@@ -55,7 +56,7 @@ def load_values(ad: ClassAd, complexes: Collection[str]) -> Mapping[str, str]:
         if name in ad and ad.spelling(fold(name)) == name and (text := _text(ad.get(name))):
             found[name] = text
     own = sensed(ad, HOST_LOADS, complexes)
-    processors = _number(ad, "DetectedCpus") or 1.0
+    processors = number_in(ad, "DetectedCpus") or 1.0
     averages = {f"np_{name}": f"{float(own[name]) / processors:.6f}" for name in _AVERAGES if name in own}
     return found | own | averages | sensed(ad, LOADS, complexes)
 
@@ -79,8 +80,8 @@ def global_loads(ads: Iterable[ClassAd], complexes: Iterable[str]) -> dict[str, 
 
 
 def _measured(ad: ClassAd) -> dict[str, str]:
-    load, processors = _number(ad, "TotalLoadAvg"), _number(ad, "DetectedCpus")
-    memory_mb, swap_kb = _number(ad, "DetectedMemory"), _number(ad, "TotalVirtualMemory")
+    load, processors = number_in(ad, "TotalLoadAvg"), number_in(ad, "DetectedCpus")
+    memory_mb, swap_kb = number_in(ad, "DetectedMemory"), number_in(ad, "TotalVirtualMemory")
     system, machine = ad.get("OpSys"), ad.get("Arch")
     named = isinstance(system, str) and isinstance(machine, str)
     found: dict[str, str] = {"arch": architecture(str(system), str(machine)) if named else ""}
@@ -105,11 +106,6 @@ def architecture(system: str, machine: str) -> str:
     return f"{_SYSTEMS.get(system.upper(), system.lower())}-{_ARCHITECTURES.get(machine.upper(), machine.lower())}"
 
 
-def _number(ad: ClassAd, name: str) -> float | None:
-    value = ad.get(name)
-    return float(value) if value.__class__ in (int, float) else None
-
-
 def _text(value: object) -> str:
     if isinstance(value, bool):
         return "TRUE" if value else "FALSE"
@@ -121,17 +117,7 @@ def sensors_of(cell: Cell, hosts: Hosts, machine: str) -> str:
     host = hosts.of(machine)
     if host is None:
         return ""
-    programs, report = (_configured(cell, host, name) for name in ("load_sensor", "load_report_time"))
+    programs, report = (cell.configured(host, name) for name in ("load_sensor", "load_report_time"))
     paths = [] if programs is None or is_none(programs) else [word.strip() for word in programs.split(",")]
     interval_s = seconds(report or "") or _REPORT_S
     return f"{interval_s:g} {host} {','.join(filter(None, paths))}" if any(paths) else ""
-
-
-def _configured(cell: Cell, host: str, name: str) -> str | None:
-    """An attribute of the host's configuration, or else of the global one."""
-    for place in (host, GLOBAL):
-        configuration = cell.configurations.get(place)
-        text = None if configuration is None else configuration.get(name)
-        if text is not None:
-            return text
-    return None

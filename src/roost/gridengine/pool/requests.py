@@ -36,8 +36,7 @@ from roost.classad.values import fold
 from roost.gridengine.cell import Cell
 from roost.gridengine.objects.complex import Type, bad_value, by_any_name
 from roost.gridengine.objects.pairs import Pair
-from roost.gridengine.objects.parallel import SLOTS_MAX
-from roost.gridengine.objects.values import bad_name, is_none, seconds
+from roost.gridengine.objects.values import SLOTS_MAX, bad_name, is_none, seconds
 from roost.gridengine.scheduling import Range, Request
 from roost.gridengine.scheduling.ledger import SLOTS
 from roost.gridengine.scheduling.patterns import QueuePatterns, environments

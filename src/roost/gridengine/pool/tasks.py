@@ -149,12 +149,8 @@ def _after_loss(cell: Cell, instance: str) -> dict[str, float | bool]:
 
 def _time(cell: Cell, host: str, name: str) -> float:
     """A time of the configuration of a host, or else of the global one, s."""
-    for place in (host, GLOBAL):
-        configuration = cell.configurations.get(place)
-        text = None if configuration is None else configuration.get(name)
-        if text is not None:
-            return seconds(text) or 0.0
-    return seconds(BY_NAME[name].default) or 0.0
+    text = cell.configured(host, name)
+    return seconds(BY_NAME[name].default if text is None else text) or 0.0
 
 
 def category_of(cell: Cell, request: Request, reservation: int = 0) -> str:

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from roost.base.records import replace
 from roost.classad import ClassAd
 from roost.classad.ad import MISSING
+from roost.classad.reading import amount_in
 from roost.classad.values import fold
 from roost.model import cell_requests as cell
 from roost.model.cell_accounting import (
@@ -70,7 +71,7 @@ def account_end(work: Work, job: Job, event: RunEnded, *, over: bool = False, re
     else:
         work.changes += [AddAccounting(record=_of_task(record, use)) for use in event.tasks]
     if reserved and isinstance(task, ClassAd):
-        record = _of_reserved(record, _number(task, "Memory"))
+        record = _of_reserved(record, amount_in(task, "Memory"))
     _add(work, job, record)
 
 
@@ -86,10 +87,10 @@ def _since_midnight(job: Job, record: AccountingRecord) -> AccountingRecord:
         return record
     return replace(
         record,
-        started=int(_number(told, "At")),
-        cpu_s=max(0.0, record.cpu_s - _number(told, "cpu")),
-        mem=max(0.0, record.mem - _number(told, "mem")),
-        io=max(0.0, record.io - _number(told, "io")),
+        started=int(amount_in(told, "At")),
+        cpu_s=max(0.0, record.cpu_s - amount_in(told, "cpu")),
+        mem=max(0.0, record.mem - amount_in(told, "mem")),
+        io=max(0.0, record.io - amount_in(told, "io")),
     )
 
 
@@ -122,7 +123,7 @@ def with_tasks(event: RunEnded) -> RunEnded:
         (MEMORY, sum(use.mem for use in event.tasks)),
         (IO, sum(use.io for use in event.tasks)),
     ):
-        said[name] = _number(said, name) + more
+        said[name] = amount_in(said, name) + more
     return replace(event, attributes=said)
 
 
@@ -198,7 +199,7 @@ def account_deleted(work: Work, job: Job, *, reserved: bool = False) -> None:
         record = _used(record, job, job.ad, int(work.now))
         task = job.ad.get(cell.TASK)
         if reserved and isinstance(task, ClassAd):
-            record = _of_reserved(record, _number(task, "Memory"))
+            record = _of_reserved(record, amount_in(task, "Memory"))
         _add(work, job, record)
 
 
@@ -218,26 +219,26 @@ def _begun(job: Job) -> AccountingRecord | None:
         job_name=job_name(job.ad),
         job=job.id.cluster,
         account=job.text("cellaccount") or ACCOUNT,
-        priority=int(_number(task, "Nice")),
+        priority=int(amount_in(task, "Nice")),
         submitted=max(job.whole("qdate"), job.whole("lastvacatetime")),
         project=str(task.get("Project", "")) or NONE,
         department=str(task.get("Department", "")) or DEPARTMENT,
         environment=str(task.get("Environment", "")) or NONE,
-        slots=int(_number(task, "AllSlots") or _number(task, "Slots") or 1),
+        slots=int(amount_in(task, "AllSlots") or amount_in(task, "Slots") or 1),
         task=task_number(job.ad, job.cluster, job.id.proc),
         category=str(task.get("Category", "")) or NONE,
-        reservation=int(_number(task, "Reservation")),
-        reserved_at=int(_number(task, "ReservedAt")),
+        reservation=int(amount_in(task, "Reservation")),
+        reserved_at=int(amount_in(task, "ReservedAt")),
     )
 
 
 def _used(record: AccountingRecord, job: Job, said: ClassAd, ended: int) -> AccountingRecord:
     """The record of a run whose program was started, with times and usage."""
     started = job.whole("jobcurrentstartexecutingdate", ended)
-    user_s, system_s = _number(said, "RemoteUserCpu"), _number(said, "RemoteSysCpu")
+    user_s, system_s = amount_in(said, "RemoteUserCpu"), amount_in(said, "RemoteSysCpu")
     resources = said.get(RESOURCES_USED)
     if isinstance(resources, ClassAd):
-        used = {name: _number(resources, name) for name in resources}
+        used = {name: amount_in(resources, name) for name in resources}
     else:
         used = {"ru_utime": user_s, "ru_stime": system_s}
     own_s = used.get("ru_utime", 0.0) + used.get("ru_stime", 0.0)
@@ -248,9 +249,9 @@ def _used(record: AccountingRecord, job: Job, said: ClassAd, ended: int) -> Acco
         wallclock_s=max(0, ended - started),
         resources=used,
         cpu_s=max(user_s + system_s, own_s),
-        mem=_number(said, MEMORY),
-        io=_number(said, IO),
-        maxvmem=_number(said, "ImageSize") * _KIB,
+        mem=amount_in(said, MEMORY),
+        io=amount_in(said, IO),
+        maxvmem=amount_in(said, "ImageSize") * _KIB,
     )
 
 
@@ -271,8 +272,3 @@ def task_number(ad: ClassAd, cluster: Cluster, proc: int) -> int:
 def _text(ad: ClassAd, folded: str) -> str:
     value = ad.cell(folded)
     return value if isinstance(value, str) else ""
-
-
-def _number(ad: ClassAd, name: str) -> float:
-    value = ad.eval(name)
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else 0.0

@@ -18,7 +18,6 @@ from roost.config.expand import Found
 from roost.config.lines import LineReader, LogicalLine
 from roost.config.load import Loader
 from roost.config.parse import Parser
-from roost.config.references import NAME
 from roost.config.scope import NameScope
 from roost.config.statements import Assign, Operator, Statement, Value
 
@@ -148,31 +147,8 @@ class Script(Loader):
         if isinstance(statement, QueueStatement):
             self._queued(statement)
             return
-        name = self.expand(statement.name, statement.span) if "$" in statement.name else statement.name
-        if name.startswith("+"):
-            name = f"MY.{name[1:].strip()}"
-        if not NAME.match(name):
-            self.log.report(Code.ILLEGAL_NAME, f"{name[:60]!r} is not a name", statement.span)
-            return
-        if len(self.table) >= self.limits.macros_max and self.table.last(name.lower()) is None:
-            self._limit(f"more than macros_max = {self.limits.macros_max} names", statement.span)
-            return
-        text = self._stored(name.lower(), statement)
-        if len(text) > self.limits.value_chars_max:
-            message = f"the value of {name} is longer than value_chars_max = {self.limits.value_chars_max} characters"
-            self.log.report(Code.EXPANSION_LIMIT, message, statement.span, name=name)
-            return
-        self.table.add(
-            Definition(
-                name=name,
-                text=text,
-                written=statement.value.text,
-                span=statement.span,
-                origin=origin,
-                appended=statement.operator is Operator.APPEND,
-                segments=statement.value.segments,
-            )
-        )
+        name = self.name_of(statement)
+        self.define(f"MY.{name[1:].strip()}" if name.startswith("+") else name, statement, origin)
 
     def _queued(self, statement: QueueStatement) -> None:
         chains = self.table.chains

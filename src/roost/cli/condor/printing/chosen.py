@@ -145,11 +145,12 @@ class Output:
 def sorted_rows(rows: list[AdRow], custom: PrintFormat | None) -> list[AdRow]:
     """Rows in the order of ``GROUP BY``; unchanged without one."""
     for key in reversed(custom.group_by if custom is not None else ()):
-        rows.sort(key=lambda row: _sortable(row, key.expression), reverse=key.down)
+        rows.sort(key=lambda row: sortable(row, key.expression), reverse=key.down)
     return rows
 
 
-def _sortable(row: AdRow, expression: str) -> tuple[int, float, str]:
+def sortable(row: AdRow, expression: str) -> tuple[int, float, str]:
+    """The value of an expression as a key: numbers first, then texts."""
     value = row.value(expression)
     return (0, float(value), "") if isinstance(value, int | float) else (1, 0.0, str(value))
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from roost.classad import ClassAd
 from roost.classad.forms import Form, format_ad
+from roost.classad.reading import whole_in
 from roost.model.starter import Ending, ExitReport
 from roost.runtime.files.worker.hands import Hands
 from roost.schedd.event_log.base import Event
@@ -60,7 +61,7 @@ def ended(job_ad: ClassAd, report: ExitReport) -> Event:
 
 def write(hands: Hands, path: Path, job_ad: ClassAd, event: Event, now: float) -> None:
     """Write an event to a job's log."""
-    cluster, proc = (_number(job_ad, name, other) for name, other in (("ClusterId", 1), ("ProcId", 0)))
+    cluster, proc = (whole_in(job_ad, name, other) for name, other in (("ClusterId", 1), ("ProcId", 0)))
     if job_ad.eval("StarterUserLogUseXML") is True:
         logged = LoggedEvent(event=event, number=event.NUMBER, cluster=cluster, proc=proc, time=now)
         text = format_ad(logged.ad(), Form.XML)
@@ -71,8 +72,3 @@ def write(hands: Hands, path: Path, job_ad: ClassAd, event: Event, now: float) -
     except (OSError, ValueError) as problem:
         # ValueError: a NUL byte in the name.
         _log.warning("%s: StarterUserLog is not written: %s", path, getattr(problem, "strerror", None) or problem)
-
-
-def _number(ad: ClassAd, name: str, otherwise: int) -> int:
-    value = ad.eval(name)
-    return value if isinstance(value, int) and not isinstance(value, bool) else otherwise
