@@ -9,6 +9,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from types import ModuleType
 
 
 def late(package: str, homes: Mapping[str, tuple[str, ...]]) -> Callable[[str], object]:
@@ -27,3 +31,12 @@ def late(package: str, homes: Mapping[str, tuple[str, ...]]) -> Callable[[str], 
         return value
 
     return find
+
+
+def load_modules(package: ModuleType) -> None:
+    """Import every module of a package, for what they register."""
+    # Slow to import, and most commands have no use for it.
+    from pkgutil import iter_modules
+
+    for module in sorted(iter_modules(package.__path__), key=lambda module: module.name):
+        import_module(f"{package.__name__}.{module.name}")

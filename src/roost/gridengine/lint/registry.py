@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final
 
 from roost.base.diagnostics import Severity
+from roost.base.late import load_modules
 from roost.base.records import dataclass
 from roost.policy.lint.pages import page
 from roost.policy.lint.registry import Rule
@@ -88,7 +89,7 @@ def all_rules() -> list[CellRule]:
     """Every rule, by code."""
     from roost.gridengine.lint import rules
 
-    rules.load_all()
+    load_modules(rules)
     return [_RULES[code] for code in sorted(_RULES)]
 
 

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final
 
 from roost.base.diagnostics import Severity
+from roost.base.late import load_modules
 from roost.base.records import dataclass
 from roost.classad.syntax import Node
 from roost.policy.lint.findings import Fix, SourcePlace
@@ -125,5 +126,5 @@ def all_rules() -> list[Rule]:
     """Every rule, by code."""
     from roost.policy.lint import rules
 
-    rules.load_all()
+    load_modules(rules)
     return [RULES[code] for code in sorted(RULES)]
