@@ -87,11 +87,6 @@ STATED: Final[dict[Kind, tuple[tuple[str, str, str], ...]]] = {
             "a snapshot may bring slots that are evaluated one by one; only the type is named",
         ),
         ("node", "drains dynamic_slots host relayouts", "parts of a host, which are given the host"),
-        (
-            "runtime.node.runs",
-            "job_hooks job_order printed runner script_values shells starter_log",
-            "parts of a runner, which are given the runner",
-        ),
         ("runtime.processes", "family shepherd_lines", "a family, and the reader of what its shepherd says"),
         ("schedd.jobs", "book local", "the book knows which jobs are local, and the next one is chosen from the book"),
         ("sim", "checkers world", "invariants are checked in the world that runs the checks"),

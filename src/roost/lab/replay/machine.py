@@ -33,7 +33,7 @@ from roost.node.host_slots import Starter
 from roost.node.machine import Machine, NodeSlot
 from roost.node.plan import Reading
 from roost.runtime.node.daemon import NodeDaemon
-from roost.runtime.node.runs.runner import Surroundings
+from roost.runtime.node.runs.local_run import Surroundings
 from roost.runtime.node.sensors import Replacements, Sensors
 from roost.runtime.node.state import NodeState
 from roost.runtime.processes.family import Family, bury

@@ -11,6 +11,7 @@ Links are followed as long as they stay within the scratch directory.
 from __future__ import annotations
 
 import errno
+import json
 import os
 import stat
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -49,6 +50,15 @@ class Baseline:
     """
 
     files: Mapping[str, tuple[int, int, int]]
+
+    @classmethod
+    def read(cls, path: Path) -> Baseline | None:
+        """The list in a file; None if there is none that is valid."""
+        try:
+            data = json.loads(path.read_text())
+            return cls(files={str(name): tuple(value) for name, value in data.items()})
+        except (OSError, ValueError, AttributeError, TypeError):
+            return None
 
     @classmethod
     def of(cls, sandbox: Path, hands: Hands = OWN, saved: Collection[str] = ()) -> Baseline:

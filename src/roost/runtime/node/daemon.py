@@ -56,9 +56,9 @@ from roost.runtime.node.outbox import SHORT_LEASE_S, Outbox
 from roost.runtime.node.queue_requests import QueueRequests
 from roost.runtime.node.runs.containers import container_abilities
 from roost.runtime.node.runs.docker import docker_abilities
+from roost.runtime.node.runs.local_run import Surroundings
 from roost.runtime.node.runs.reports import Reports
 from roost.runtime.node.runs.reused_sandboxes import Sandboxes
-from roost.runtime.node.runs.runner import Surroundings
 from roost.runtime.node.runs.scratch import Scratch, directories_of
 from roost.runtime.node.runs.shells import Shells
 from roost.runtime.node.sensors import Sensors

@@ -26,7 +26,8 @@ from roost.node.host import Out
 from roost.node.host_slots import OfferLeftovers, Starter
 from roost.node.machine import NodeSlot
 from roost.runtime.node.messages import activation_answer, claim_answer, ended_run
-from roost.runtime.node.runs.runner import Runner, Surroundings
+from roost.runtime.node.runs.local_run import Surroundings
+from roost.runtime.node.runs.runner import Runner
 from roost.runtime.role import DaemonEnding, must_go_on, stop_for_good
 from roost.startd.draining import OnCompletion
 from roost.startd.states import State
@@ -262,7 +263,7 @@ class NodeOrders:
                 )
                 used = [] if hands.tasks is None else hands.tasks.used
                 outbox.report(slot.schedd, ended_run(slot, ended, used))
-                hands.log_end(report)
+                hands.log.end(report)
             case sef.Warn(about=what, text=text):
                 _log.warning("%s %s: %s: %s", slot.name, slot.run_name, what, text)
             case sef.Quit():
@@ -341,7 +342,7 @@ class NodeOrders:
             claim_id = starter.claim_id.text
             began = m.JobBegan(claim_id=claim_id, run=slot.run_name, at=now, pid=pid, slot=slot.name)
             self._outbox.to_queue(slot.schedd, began)
-            self.runner_of(slot, starter).log_begin()
+            self.runner_of(slot, starter).log.begin()
         self._starter_event(slot, starter, sev.JobStarted(run=number, pid=pid))
 
 

@@ -16,7 +16,7 @@ import logging
 import os
 from collections.abc import Coroutine
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from roost.classad import ClassAd
 from roost.config import ConfigError
@@ -35,6 +35,7 @@ from roost.runtime.node.runs.job_environment import (
     write_hostfile,
 )
 from roost.runtime.node.runs.job_order import BadJob, job_place, with_queue
+from roost.runtime.node.runs.local_run import LocalRun
 from roost.runtime.node.runs.script_values import script_values
 from roost.runtime.processes.accounts import Account, NoSuchAccount, account_named, can_switch_user, own_account
 from roost.runtime.processes.hook_programs import (
@@ -48,9 +49,6 @@ from roost.runtime.processes.hook_programs import (
 )
 from roost.starter.methods import expanded_line
 from roost.starter.scripts import expanded, for_somebody_else, script_environment
-
-if TYPE_CHECKING:
-    from roost.runtime.node.runs.runner import Runner
 
 _log = logging.getLogger("roost.hooks")
 
@@ -67,12 +65,11 @@ class ScriptRefused(Exception):
 class JobHooks:
     """The hooks and scripts of one run."""
 
-    def __init__(self, runner: Runner) -> None:
+    def __init__(self, runner: LocalRun) -> None:
         self._runner = runner
         self._calls = 0
         self._running: dict[asyncio.Task[None], HookPoint | ScriptPoint | Method] = {}
         #: The prolog's output in the job's standard output is kept.
-        self.has_printed = False
 
     def is_running(self, point: HookPoint) -> bool:
         """Whether a hook is still running."""
@@ -174,7 +171,7 @@ class JobHooks:
         except (ScriptRefused, BadJob, NoSuchAccount, ConfigError, ValueError, OSError) as problem:
             _log.error("%s: the %s %r was not run: %s", self._runner.in_log, effect.point, effect.command, problem)
             status = None
-        self._runner.around.tell(sev.ScriptEnded(point=effect.point, status=status, printed=self.has_printed))
+        self._runner.around.tell(sev.ScriptEnded(point=effect.point, status=status, printed=self._runner.has_printed))
 
     async def _script(self, effect: sef.RunScript, user: str | None, path: Path, words: tuple[str, ...]) -> int | None:
         runner = self._runner
@@ -206,7 +203,7 @@ class JobHooks:
             environment=environment | told,
             directory=Path("/") if is_other else place.working_directory(job_ad),
             printed_to=prints,
-            adds=self.has_printed or effect.point in (ScriptPoint.PE_STOP, ScriptPoint.EPILOG),
+            adds=self._runner.has_printed or effect.point in (ScriptPoint.PE_STOP, ScriptPoint.EPILOG),
         )
         if isinstance(result, HookFailed) and result.by_call:
             # The job's own attributes are invalid, which is reported when it is started: the machine is not at fault.
@@ -218,7 +215,7 @@ class JobHooks:
             _log.warning("%s: the %s %s: %s", runner.in_log, effect.point, effect.command, result.text)
             return None
         before_job = effect.point in (ScriptPoint.PROLOG, ScriptPoint.PE_START)
-        self.has_printed = self.has_printed or (before_job and prints is not None)
+        self._runner.has_printed = self._runner.has_printed or (before_job and prints is not None)
         self._complained(str(path), result)
         self._ended(str(effect.point), str(path), result)
         return result.status

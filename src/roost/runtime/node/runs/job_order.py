@@ -32,6 +32,7 @@ from roost.runtime.node.runs.job_environment import (
     write_hostfile,
 )
 from roost.runtime.node.runs.job_tasks import DOOR, door_words
+from roost.runtime.node.runs.local_run import LocalRun
 from roost.runtime.node.runs.script_values import script_values
 from roost.runtime.processes.accounts import Account, account_named, can_switch_user, own_account
 from roost.runtime.processes.isolation import Isolation, isolation_of
@@ -45,7 +46,6 @@ from roost.starter.unit_environment import unit_environment
 if TYPE_CHECKING:
     from roost.config import Config
     from roost.model.queue_context import QueueContext
-    from roost.runtime.node.runs.runner import Runner
     from roost.wire.requests.machine import OpenShell
 
 
@@ -75,7 +75,7 @@ class BadQueue(Exception):
     """The queue instance cannot start any job."""
 
 
-def job_order(runner: Runner, number: int, job_ad: ClassAd) -> SpawnOrder:
+def job_order(runner: LocalRun, number: int, job_ad: ClassAd) -> SpawnOrder:
     """The order for one start of a job; its ads are written to its sandbox first. Raises BadJob, OSError."""
     job_ad, place = job_place(runner, job_ad)
     try:
@@ -99,10 +99,7 @@ def job_order(runner: Runner, number: int, job_ad: ClassAd) -> SpawnOrder:
         stderr=program.stderr,
         # The output of a job with checkpoints is part of the checkpoint, and has come with its input. Grid Engine
         # appends.
-        append=number > 1
-        or runner.hooks.has_printed
-        or job_ad.cell("wantftoncheckpoint") is True
-        or is_cell_job(job_ad),
+        append=number > 1 or runner.has_printed or job_ad.cell("wantftoncheckpoint") is True or is_cell_job(job_ad),
         account=runner.account,
         niceness=niceness_in(runner.around.config, runner.slot_ad, job_ad, runner.around.context),
         limits=rlimits(_limits(job_ad), runner.around.context),
@@ -111,7 +108,7 @@ def job_order(runner: Runner, number: int, job_ad: ClassAd) -> SpawnOrder:
     )
 
 
-def _isolation(runner: Runner, place: JobPlace, job_ad: ClassAd) -> Isolation | None:
+def _isolation(runner: LocalRun, place: JobPlace, job_ad: ClassAd) -> Isolation | None:
     """What of the machine the job does not see. A container has namespaces of its own."""
     if wants_container(job_ad) or wants_docker(job_ad):
         return None
@@ -119,7 +116,7 @@ def _isolation(runner: Runner, place: JobPlace, job_ad: ClassAd) -> Isolation | 
     return isolation_of(runner.around.config, runner.slot_ad, job_ad, kept)
 
 
-def shell_order(runner: Runner, asked: OpenShell, pids: Sequence[int]) -> SpawnOrder:
+def shell_order(runner: LocalRun, asked: OpenShell, pids: Sequence[int]) -> SpawnOrder:
     """The order for a shell alongside a job, without record and streams. Raises BadJob.
 
     Words are a line for the login shell of the job's account, as with ssh; without words it is an interactive shell.
@@ -161,7 +158,7 @@ def shell_order(runner: Runner, asked: OpenShell, pids: Sequence[int]) -> SpawnO
     )
 
 
-def _restored(runner: Runner, job_ad: ClassAd, program: Program) -> Program:
+def _restored(runner: LocalRun, job_ad: ClassAd, program: Program) -> Program:
     """The restart command of a checkpointing interface for a job that it has saved; otherwise the program."""
     context = runner.around.context
     interface = None if context is None else context.checkpoint
@@ -180,7 +177,7 @@ def _check_method(job_ad: ClassAd, context: QueueContext | None) -> None:
         raise BadQueue(f'cannot execute the starter_method "{method}" of the queue')
 
 
-def job_place(runner: Runner, job_ad: ClassAd) -> tuple[ClassAd, JobPlace]:
+def job_place(runner: LocalRun, job_ad: ClassAd) -> tuple[ClassAd, JobPlace]:
     """The place of a job's run, and its ad with that. Raises BadJob."""
     if runner.sandbox is None:
         raise BadJob("there is no scratch directory")
@@ -206,7 +203,7 @@ def job_place(runner: Runner, job_ad: ClassAd) -> tuple[ClassAd, JobPlace]:
     )
 
 
-def with_queue(runner: Runner, job_ad: ClassAd, place: JobPlace, program: Program | None) -> JobPlace:
+def with_queue(runner: LocalRun, job_ad: ClassAd, place: JobPlace, program: Program | None) -> JobPlace:
     """A place with the variables of the job's queue instance; unchanged for any other job."""
     context = runner.around.context
     if context is None:

@@ -11,13 +11,13 @@ from roost.runtime.files.file_workers import with_hands
 from roost.runtime.files.worker.hands import Hands
 from roost.runtime.node.runs.job_environment import output_files
 from roost.runtime.node.runs.job_order import BadJob, job_place
-from roost.runtime.node.runs.runner import Runner
+from roost.runtime.node.runs.local_run import LocalRun
 from roost.wire.messages import Answer
 from roost.wire.requests import machine
 from roost.wire.requests.verb import FilePiece
 
 
-def runner_of(runners: Iterable[Runner], job: str, global_id: str) -> Runner | None:
+def runner_of(runners: Iterable[LocalRun], job: str, global_id: str) -> LocalRun | None:
     """The run of a job (``12.0``) on this machine; None if it has none here."""
     for runner in runners:
         named = global_id or runner.job_ad.cell("globaljobid")
@@ -26,7 +26,7 @@ def runner_of(runners: Iterable[Runner], job: str, global_id: str) -> Runner | N
     return None
 
 
-def not_owner(runner: Runner, sender: str, administrators: Collection[str]) -> Answer | None:
+def not_owner(runner: LocalRun, sender: str, administrators: Collection[str]) -> Answer | None:
     """The refusal for a user who neither owns a job nor is an administrator; None if access is allowed."""
     if sender in administrators or sender == str(runner.job_ad.cell("owner")):
         return None
@@ -35,7 +35,7 @@ def not_owner(runner: Runner, sender: str, administrators: Collection[str]) -> A
 
 
 async def file_answer(
-    runners: Iterable[Runner], asked: machine.ReadFile, sender: str, administrators: Collection[str]
+    runners: Iterable[LocalRun], asked: machine.ReadFile, sender: str, administrators: Collection[str]
 ) -> FilePiece | Answer:
     """A piece of a file of a running job. Raises NotFound and BadRequest."""
     runner = runner_of(runners, asked.job, asked.global_id)
@@ -54,7 +54,7 @@ async def file_answer(
         raise NotFound(f"{problem.filename or asked.file}: {problem.strerror}") from None
 
 
-def _stream(runner: Runner, asked: machine.ReadFile) -> Path:
+def _stream(runner: LocalRun, asked: machine.ReadFile) -> Path:
     """Raises BadJob and BadRequest."""
     ad, place = job_place(runner, runner.job_ad)
     path = output_files(ad, place)[asked.stream == "err"]

@@ -20,7 +20,10 @@ from typing import Any, Final
 
 import msgspec
 
+from roost.classad import ClassAd
+from roost.model.starter import Usage
 from roost.runtime.processes.run_records import SUFFIX, RunRecord, read_record
+from roost.runtime.processes.spawn_order import ProcessEnd
 from roost.wire.codec import encode, expect
 from roost.wire.errors import WireError
 from roost.wire.messages import RunEnded
@@ -200,3 +203,28 @@ def file_name(run: str) -> str:
         return plain
     digest = hashlib.blake2b(run.encode("utf-8", "surrogateescape"), digest_size=6).hexdigest()
     return f"{_UNFIT.sub('_', plain)[:160]}-{digest}"
+
+
+def last_usage(end: ProcessEnd) -> Usage:
+    """The usage of a job at its end."""
+    return Usage(
+        image_size_kib=end.max_resident_kib,
+        resident_kib=end.max_resident_kib,
+        user_cpu_s=end.user_cpu_s,
+        system_cpu_s=end.system_cpu_s,
+        process_count=0,
+        io_bytes=end.io_bytes,
+    )
+
+
+def out_of_memory(end: ProcessEnd, job_ad: ClassAd) -> str:
+    """Why the kernel killed a job because of its memory; "" if it did not."""
+    if end.out_of_memory is None:
+        return ""
+    limit, peak = (-(-size // 2**20) for size in end.out_of_memory)
+    requested = job_ad.eval("RequestMemory") if "RequestMemory" in job_ad else None
+    asked = f" (request_memory is {requested} MB)" if isinstance(requested, int | float) else ""
+    return (
+        f"The job was killed because it reached the memory limit of its slot, {limit} MB{asked}; its largest use was "
+        f"{peak} MB. Submit it with a higher request_memory"
+    )

@@ -13,31 +13,23 @@ import json
 import logging
 import os
 import signal
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from roost.base.records import dataclass, replace
+from roost.base.records import replace
 from roost.classad import ClassAd
-from roost.config import Config
 from roost.model import starter_effects as sef
 from roost.model import starter_events as sev
-from roost.model.causes import causes_of
-from roost.model.queue_context import QueueContext
-from roost.model.starter import Doing, ExitReport, Method, Output, StarterHold, StarterTimer, Usage
-from roost.runtime.bus.client import Carrier
-from roost.runtime.clock import Clock
-from roost.runtime.files.file_workers import FileWorkers, is_users, with_hands
+from roost.model.starter import Doing, Method, Output, StarterHold, StarterTimer
+from roost.runtime.files.file_workers import is_users, with_hands
 from roost.runtime.files.output_files import Baseline
 from roost.runtime.files.transfer import TransferProblem
 from roost.runtime.files.whole_files import write_whole
 from roost.runtime.files.worker.hands import OWN
-from roost.runtime.home import Home
 from roost.runtime.node.impediments import PROBE_BYTES
-from roost.runtime.node.runs import starter_log
 from roost.runtime.node.runs.chirp import ChirpLine
 from roost.runtime.node.runs.docker import Docker, NoContainer, attached, docker_of, wants_docker
-from roost.runtime.node.runs.files import Transfers
 from roost.runtime.node.runs.job_environment import wants_chirp
 from roost.runtime.node.runs.job_hooks import JobHooks
 from roost.runtime.node.runs.job_order import (
@@ -51,23 +43,18 @@ from roost.runtime.node.runs.job_order import (
 )
 from roost.runtime.node.runs.job_tasks import JobTasks
 from roost.runtime.node.runs.job_tmpdir import LISTED, make_tmpdir, remove_tmpdir, removed_at_once, tmpdir_of
-from roost.runtime.node.runs.reports import file_name
-from roost.runtime.node.runs.reused_sandboxes import Sandboxes
-from roost.runtime.node.runs.scratch import Scratch
-from roost.runtime.node.sessions import Sessions
+from roost.runtime.node.runs.local_run import LocalRun, Surroundings
+from roost.runtime.node.runs.reports import file_name, last_usage, out_of_memory
+from roost.runtime.node.runs.starter_log import StarterLog
 from roost.runtime.processes.accounts import Account, NoSuchAccount, account_numbered, can_switch_user
 from roost.runtime.processes.family import Family, adopt
-from roost.runtime.processes.fork_server import AlreadyStarted, ForkServer, ForkServerFailed
+from roost.runtime.processes.fork_server import AlreadyStarted, ForkServerFailed
 from roost.runtime.processes.sandbox import Sandbox, SandboxFailed
 from roost.runtime.processes.shepherd.processes import start_of
 from roost.runtime.processes.spawn_order import NotStarted, OrderTooLarge, ProcessEnd, SpawnOrder
-from roost.schedd.event_log.base import Event
 from roost.starter.queue_environment import tmpdir_name
 from roost.starter.starter_state import StarterState
 from roost.starter.transfer_plan import moves_files
-
-if TYPE_CHECKING:
-    from roost.runtime.node.runs.shells import Shells
 
 _log = logging.getLogger("roost.starter")
 
@@ -82,79 +69,16 @@ GIVE_UP_S: Final = 5.0
 _NOBODY: Final = 65534
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Surroundings:
-    """The surroundings of a runner."""
-
-    home: Home
-    fork_server: ForkServer
-    sandboxes: Sandboxes
-    #: The directory in which its scratch directory is made, and all such directories.
-    execute: Path
-    scratch: Scratch
-    #: Handles the files of users.
-    file_workers: FileWorkers
-    bus: Carrier
-    #: The machine.
-    name: str
-    config: Config
-    clock: Clock
-    #: The record of the run; `problem` says why no program may be started, "" if it may; `done` is called when the run
-    #: is finished.
-    record: Path
-    problem: Callable[[], str]
-    done: Callable[[], None]
-    #: Takes an event of the starter's core.
-    tell: Callable[[sev.StarterEvent], None]
-    #: Called with the reason when this machine cannot run a job, whichever it is.
-    failed: Callable[[str], None]
-    #: Called with number and pid when the job's program runs.
-    began: Callable[[int, int], None]
-    #: Called with the number of processes when all of them have been stopped.
-    stopped: Callable[[int], None]
-    #: Called with the stage of a file transfer.
-    moved: Callable[[str], None]
-    #: Called when work met an unforeseen failure: waiting for its end would never finish.
-    lost: Callable[[], None]
-    #: The current usage of a job's processes; None once there are none.
-    measure: Callable[[Family], Awaitable[Usage | None]] = Family.usage
-    #: The settings of the Grid Engine queue instance; None without a cell.
-    context: QueueContext | None = None
-    #: Whether jobs run as the daemon's own user, whichever user owns them.
-    as_daemon: bool = False
-    #: The jobs to which users are connected; None if there can be none.
-    sessions: Sessions | None = None
-    #: Programs that users run alongside their jobs; None if there can be none.
-    shells: Shells | None = None
-
-
-class Runner:
+class Runner(LocalRun):
     """Carries out the effects of one starter."""
 
     def __init__(
         self, around: Surroundings, run: str, schedd: str, slot: str, slot_ad: ClassAd, job_ad: ClassAd
     ) -> None:
-        self.around = around
-        self.run = run
-        self.schedd = schedd
-        self.slot = slot
-        self.slot_ad = slot_ad
-        self.job_ad = job_ad
-        self.record = around.record
-        self.sandbox: Sandbox | None = None
+        super().__init__(around, run, schedd, slot, slot_ad, job_ad)
         self.baseline: Baseline | None = None
-        #: The TMPDIR of a job in a queue instance of a cell.
-        self.tmpdir: Path | None = None
-        #: Whether its files have been transferred here, so that it runs in its sandbox.
-        self.moved = False
-        self.transfers = Transfers(around.bus, around.name, schedd, run, around.moved)
-        #: The slave tasks of a parallel job; None for a job that may not have any.
-        self.tasks: JobTasks | None = None
         if around.context is not None and around.context.parallel and around.context.parallel.controls_slaves:
             self.tasks = JobTasks(around.bus, around.name, schedd, run, around.record, self._end_job)
-        self.family: Family | None = None
-        #: The container of a job of the docker universe.
-        self.docker: Docker | None = None
         #: The job's chirp connection to its queue.
         self.chirp: ChirpLine | None = None
         #: Whether the queue has been notified that the job is suspended.
@@ -166,12 +90,9 @@ class Runner:
         #: Number of the start to which the family belongs.
         self.number = 0
         self.hooks = JobHooks(self)
-        #: The last event for its StarterUserLog.
-        self._log: asyncio.Task[None] | None = None
+        self.log = StarterLog(self)
         #: An earlier daemon may have started its program.
         self._resumed = False
-        #: The account as which the job runs; None for the daemon's own.
-        self.account: Account | None = None
         self._timers: dict[StarterTimer, asyncio.TimerHandle] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._queue: asyncio.Queue[Coroutine[Any, Any, None]] = asyncio.Queue()
@@ -181,11 +102,6 @@ class Runner:
         self._cpu_at = self._looked_at = asyncio.get_running_loop().time()
 
     # -- orders --------------------------------------------------------------------------------------
-
-    @property
-    def in_log(self) -> str:
-        """The run's name in the daemon's log: with the id of the request that submitted its job."""
-        return f"{self.run}{causes_of(self.job_ad).bracketed()}"
 
     def perform(self, effect: sef.StarterEffect) -> None:
         """Carry out an effect of the core."""
@@ -350,8 +266,7 @@ class Runner:
     async def _remove_sandbox(self) -> None:
         text = ""
         await self.hooks.end()
-        if self._log is not None:
-            await self._log
+        await self.log.written()
         if self.docker is not None:
             await self.docker.remove()
         if self.sandbox is not None:
@@ -545,12 +460,12 @@ class Runner:
                 self._become(account_numbered(_NOBODY, _NOBODY))
         self.sandbox = Sandbox(path=path or self.around.execute / name)
         self.moved = moves_files(state.job_ad, launch.shares, from_queue=launch.from_queue)
-        self.baseline = _read_baseline(self._baseline_path)
+        self.baseline = Baseline.read(self._baseline_path)
         self.tmpdir = tmpdir_of(self._listed_path)
         self.number = state.run
         with contextlib.suppress(BadJob):
             self._find_docker()
-        self.hooks.has_printed = state.printed
+        self.has_printed = state.printed
 
     @property
     def _listed_path(self) -> Path:
@@ -580,7 +495,7 @@ class Runner:
             self.around.sessions.ended(self.job_ad, end)
         if self.tasks is not None:
             await self.tasks.end()
-        usage = _last_usage(end)
+        usage = last_usage(end)
         if self.around.shells is not None:
             if self._ordered_to_end:
                 await self.around.shells.kill(self.run)
@@ -599,7 +514,7 @@ class Runner:
                 signal=end.signal,
                 core_dumped=end.core_dumped,
                 missing=missing,
-                out_of_memory=_out_of_memory(end, self.job_ad),
+                out_of_memory=out_of_memory(end, self.job_ad),
                 resources=end.resources,
             )
         )
@@ -734,31 +649,6 @@ class Runner:
         self._cpu_at, self._cpu_s = self._looked_at, self._looked_cpu_s
         return used_s / passed_s * 100 if passed_s > 0.01 else 0.0
 
-    # -- its own log ---------------------------------------------------------------------------------
-
-    def log_begin(self) -> None:
-        """Log in its StarterUserLog, if any, that the job's program runs."""
-        self._log_event(lambda: starter_log.begun(self))
-
-    def log_end(self, report: ExitReport) -> None:
-        """Log in its StarterUserLog, if any, that the run is over."""
-        self._log_event(lambda: starter_log.ended(self.job_ad, report))
-
-    def _log_event(self, event: Callable[[], Event]) -> None:
-        path = starter_log.log_path(self)
-        if path is not None:
-            self._log = asyncio.create_task(self._written(self._log, path, event(), self.around.clock.now()))
-            self._log.add_done_callback(self._logged)
-
-    def _logged(self, task: asyncio.Task[None]) -> None:
-        if not task.cancelled() and (failure := task.exception()) is not None:
-            _log.error("%s: internal error: its StarterUserLog is not written", self.in_log, exc_info=failure)
-
-    async def _written(self, earlier: asyncio.Task[None] | None, path: Path, event: Event, now: float) -> None:
-        if earlier is not None:
-            await asyncio.wait([earlier])
-        await with_hands(self.transfers.hands, starter_log.write, self.transfers.hands, path, self.job_ad, event, now)
-
     # -- the end -------------------------------------------------------------------------------------
 
     def done(self) -> None:
@@ -800,35 +690,3 @@ def _is_full(directory: Path) -> bool:
     except OSError:
         return False
     return found.f_bavail * found.f_frsize < PROBE_BYTES
-
-
-def _read_baseline(path: Path) -> Baseline | None:
-    try:
-        data = json.loads(path.read_text())
-        return Baseline(files={str(name): tuple(value) for name, value in data.items()})
-    except (OSError, ValueError, AttributeError, TypeError):
-        return None
-
-
-def _last_usage(end: ProcessEnd) -> Usage:
-    return Usage(
-        image_size_kib=end.max_resident_kib,
-        resident_kib=end.max_resident_kib,
-        user_cpu_s=end.user_cpu_s,
-        system_cpu_s=end.system_cpu_s,
-        process_count=0,
-        io_bytes=end.io_bytes,
-    )
-
-
-def _out_of_memory(end: ProcessEnd, job_ad: ClassAd) -> str:
-    """Why the kernel killed a job because of its memory; "" if it did not."""
-    if end.out_of_memory is None:
-        return ""
-    limit, peak = (-(-size // 2**20) for size in end.out_of_memory)
-    requested = job_ad.eval("RequestMemory") if "RequestMemory" in job_ad else None
-    asked = f" (request_memory is {requested} MB)" if isinstance(requested, int | float) else ""
-    return (
-        f"The job was killed because it reached the memory limit of its slot, {limit} MB{asked}; its largest use was "
-        f"{peak} MB. Submit it with a higher request_memory"
-    )

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Final
 from roost.classad import ClassAd
 from roost.model.queue_context import CELL
 from roost.runtime.node.runs.job_environment import HOSTFILE
+from roost.runtime.node.runs.local_run import LocalRun
 from roost.runtime.processes.accounts import own_account
 from roost.starter.queue_environment import task_of
 
 if TYPE_CHECKING:
     from roost.model.queue_context import QueueContext
     from roost.runtime.node.runs.job_environment import Program
-    from roost.runtime.node.runs.runner import Runner
 
 #: Grid Engine's value if no files are staged.
 _STAGING: Final = {
@@ -26,7 +26,7 @@ _STAGING: Final = {
 VALUE_CHARS_MAX: Final = 4096
 
 
-def script_values(runner: Runner, job_ad: ClassAd, program: Program | None) -> dict[str, str]:
+def script_values(runner: LocalRun, job_ad: ClassAd, program: Program | None) -> dict[str, str]:
     """The pseudo-variables of prolog and epilog."""
 
     def text(name: str, otherwise: str = "") -> str:

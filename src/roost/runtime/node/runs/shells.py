@@ -23,6 +23,7 @@ from roost.classad import ParseError, Syntax, parse_expression
 from roost.model.starter import Usage
 from roost.runtime.bus.request_answers import BadRequest, NotFound
 from roost.runtime.node.runs.job_order import BadJob, shell_order
+from roost.runtime.node.runs.local_run import LocalRun
 from roost.runtime.node.runs.printed import not_owner, runner_of
 from roost.runtime.node.sessions import About, End, Session
 from roost.runtime.processes.family import Family, adopt, bury
@@ -37,7 +38,6 @@ from roost.wire.requests import machine
 
 if TYPE_CHECKING:
     from roost.config import Config
-    from roost.runtime.node.runs.runner import Runner
     from roost.runtime.node.sessions import Sessions
     from roost.runtime.processes.fork_server import ForkServer
 
@@ -53,7 +53,7 @@ class HasRunners(Protocol):
     """An object that knows the runs of the machine."""
 
     @property
-    def runners(self) -> Mapping[Any, Runner]:
+    def runners(self) -> Mapping[Any, LocalRun]:
         """The runner of each starter."""
         ...
 
@@ -130,13 +130,13 @@ class Shells:
         except ShellRefused as refused:
             return Answer(ok=False, code="refused", text=str(refused))
 
-    def _runner(self, asked: machine.OpenShell) -> Runner:
+    def _runner(self, asked: machine.OpenShell) -> LocalRun:
         runner = runner_of(self._daemon.orders.runners.values(), asked.job, asked.global_id)
         if runner is None or runner.family is None or runner.family.is_ended:
             raise NotFound(f"the program of job {asked.job} is not running here")
         return runner
 
-    def _is_enabled(self, runner: Runner) -> bool:
+    def _is_enabled(self, runner: LocalRun) -> bool:
         text = self._daemon.config.get("ENABLE_SSH_TO_JOB", subsys="STARTER") or "true"
         try:
             return runner.slot_ad.eval_expr(parse_expression(text, Syntax.OLD), runner.job_ad) is True
@@ -144,7 +144,7 @@ class Shells:
             _log.warning("ENABLE_SSH_TO_JOB: %s", error)
             return False
 
-    async def _opened(self, runner: Runner, asked: machine.OpenShell, sender: str) -> machine.ShellOpened:
+    async def _opened(self, runner: LocalRun, asked: machine.OpenShell, sender: str) -> machine.ShellOpened:
         assert self._daemon.fork_server is not None and runner.family is not None
         if len(self._families.get(runner.run, ())) >= SHELLS_MAX:
             raise ShellRefused(f"job {asked.job} already has {SHELLS_MAX} shells, the maximum")
