@@ -35,6 +35,7 @@ from roost.node.plan import Reading
 from roost.runtime.node.daemon import NodeDaemon
 from roost.runtime.node.runs.local_run import Surroundings
 from roost.runtime.node.sensors import Replacements, Sensors
+from roost.runtime.node.starter_orders import RunCalls
 from roost.runtime.node.state import NodeState
 from roost.runtime.processes.family import Family, bury
 from roost.runtime.processes.fork_server import ForkServer
@@ -257,9 +258,9 @@ class ReplayNode(NodeDaemon):
         await asyncio.sleep(BENCHMARK_S)
         return _MIPS, _KFLOPS
 
-    def surroundings(self, slot: NodeSlot, starter: Starter) -> Surroundings:
+    def surroundings(self, slot: NodeSlot, starter: Starter, calls: RunCalls) -> Surroundings:
         """The surroundings in which a starter carries out effects."""
-        found = super().surroundings(slot, starter)
+        found = super().surroundings(slot, starter, calls)
 
         def tell(event: Any) -> None:
             self.moves += 1
@@ -276,14 +277,14 @@ class ReplayNode(NodeDaemon):
 
     def runs(self, slot: NodeSlot) -> bool:
         """Whether the job of a slot is running and not stopped."""
-        runner = None if slot.starter is None else self.orders.runners.get(slot.starter)
+        runner = None if slot.starter is None else self.starter_orders.runners.get(slot.starter)
         return runner is not None and self.pool.jobs.runs(runner.family)
 
     def is_to_end(self, pid: int) -> bool:
         """Whether the job of this process must end; one that continues is only asked to save its work."""
         return not any(
             runner.family is not None and runner.family.pid == pid and starter.state.state is State.RUNNING
-            for starter, runner in self.orders.runners.items()
+            for starter, runner in self.starter_orders.runners.items()
         )
 
     def mean_percent(self, percents: dict[SlotId, float], now: float) -> float:
@@ -317,14 +318,14 @@ class ReplayNode(NodeDaemon):
         """Whether a job is ending or being cleaned up."""
         if any(_clears_up(each.state) for each in self.machine.slots):
             return True
-        runners = self.orders.runners.items()
+        runners = self.starter_orders.runners.items()
         return any(_ends(starter.state) and self.pool.jobs.ends(runner.family) for starter, runner in runners)
 
     async def die(self) -> None:
         """The machine's power fails: daemon and jobs are gone without a message."""
         self._background.cancel()
-        self.orders.drop_timers()
-        for runner in list(self.orders.runners.values()):
+        self.slot_orders.drop_timers()
+        for runner in list(self.starter_orders.runners.values()):
             family = runner.family
             # A family that was dropped is over.
             lives = family is not None and not family.is_ended

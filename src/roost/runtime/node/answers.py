@@ -35,10 +35,10 @@ if TYPE_CHECKING:
     from roost.runtime.bus.client import Carrier
     from roost.runtime.bus.lanes import Lanes
     from roost.runtime.clock import Clock
-    from roost.runtime.node.orders import NodeOrders
     from roost.runtime.node.runs.shells import Shells
     from roost.runtime.node.sessions import Sessions
     from roost.runtime.node.slot_ads import SlotPublisher
+    from roost.runtime.node.starter_orders import StarterOrders
     from roost.runtime.node.transition_log import TransitionLog
 
 
@@ -65,7 +65,7 @@ class NodeAnswersDaemon(Protocol):
     lanes: Lanes
     machine: Machine
     ads: SlotPublisher
-    orders: NodeOrders
+    starter_orders: StarterOrders
     sessions: Sessions
     shells: Shells
     transition_log: TransitionLog
@@ -124,7 +124,7 @@ class NodeAnswers(RequestAnswers):
             case machine.OpenShell():
                 return await self._daemon.shells.open(request, sender)
             case machine.ReadFile():
-                runners, administrators = self._daemon.orders.runners, superusers(self._daemon.config)
+                runners, administrators = self._daemon.starter_orders.runners, superusers(self._daemon.config)
                 return await file_answer(runners.values(), request, sender, administrators)
             case machine.UnderWay(reply=asked):
                 return self._daemon.lanes.has(asked)

@@ -51,7 +51,6 @@ from roost.runtime.node.inventories import Inventories
 from roost.runtime.node.load_log import log_loads
 from roost.runtime.node.load_sensors import LoadSensors
 from roost.runtime.node.messages import system_platform
-from roost.runtime.node.orders import NodeOrders
 from roost.runtime.node.outbox import SHORT_LEASE_S, Outbox
 from roost.runtime.node.queue_requests import QueueRequests
 from roost.runtime.node.runs.containers import container_abilities
@@ -64,6 +63,8 @@ from roost.runtime.node.runs.shells import Shells
 from roost.runtime.node.sensors import Sensors
 from roost.runtime.node.sessions import Sessions
 from roost.runtime.node.slot_ads import SlotPublisher
+from roost.runtime.node.slot_orders import SlotOrders
+from roost.runtime.node.starter_orders import RunCalls, StarterOrders
 from roost.runtime.node.state import NodeState
 from roost.runtime.node.takeover import take_over
 from roost.runtime.node.tasks.door import TaskDoor
@@ -123,7 +124,8 @@ class NodeDaemon:
         birth, key = self.state.next_birth(), context.home.secret()
         self.machine = Machine(plan, self, birth=birth, key=key, now=self.started_at)
         self.outbox = Outbox(self.name, bus, self.reports, self.clock)
-        self.orders = NodeOrders(self)
+        self.starter_orders = StarterOrders(self)
+        self.slot_orders = SlotOrders(self, self.starter_orders)
         self.transition_log = TransitionLog(context.home.log / "transitions.jsonl", config)
         path = context.home.run / "node-audit.jsonl"
         self.audit = AuditSender(self._tell_decisions, role=context.role, now=self.started_at, path=path)
@@ -372,7 +374,7 @@ class NodeDaemon:
         self.door.close()
         await self.backfill.stop()
         await self.outbox.sent()
-        for runner in self.orders.runners.values():
+        for runner in self.starter_orders.runners.values():
             runner.forget()
         self.slave_tasks.close()
         self.shells.close()
@@ -399,9 +401,9 @@ class NodeDaemon:
         problem = trouble = ""
         while True:
             percents = {
-                slot.plan.id: self.orders.runners[slot.starter].cpu_percent()
+                slot.plan.id: self.starter_orders.runners[slot.starter].cpu_percent()
                 for slot in self.machine.slots
-                if slot.starter is not None and slot.starter in self.orders.runners
+                if slot.starter is not None and slot.starter in self.starter_orders.runners
             }
             percents |= await self._backfill_percents()
             for slot_id, percent in (await self.slave_tasks.percents()).items():
@@ -538,10 +540,10 @@ class NodeDaemon:
             return
         for out in outs:
             if out.starter is not None:
-                self.orders.of_starter(out)
+                self.starter_orders.perform(out)
             else:
-                self.orders.of_slot(out.slot, out.effect)
-        self.orders.after_drain()
+                self.slot_orders.perform(out.slot, out.effect)
+        self.slot_orders.after_drain()
         self._look_empty()
 
     def fetched(self, slot: NodeSlot, event: ev.FetchedWorkOffered) -> None:
@@ -552,9 +554,36 @@ class NodeDaemon:
         """The speed of the machine: Mips and KFlops."""
         return await run_benchmarks()
 
-    def surroundings(self, slot: NodeSlot, starter: Starter) -> Surroundings:
+    def surroundings(self, slot: NodeSlot, starter: Starter, calls: RunCalls) -> Surroundings:
         """The surroundings of a starter's runner."""
-        return self.orders.surroundings(slot, starter)
+        assert self.fork_server is not None
+        execute = self.scratch.of(slot.plan.id.number)
+        if starter.state.launch.context is not None:
+            self.need_cell_root()
+        return Surroundings(
+            home=self.context.home,
+            fork_server=self.fork_server,
+            sandboxes=self.sandboxes[execute],
+            execute=execute,
+            scratch=self.scratch,
+            file_workers=self.file_workers,
+            bus=self.bus,
+            name=self.name,
+            config=self.config,
+            clock=self.clock,
+            context=starter.state.launch.context,
+            sessions=self.sessions,
+            shells=self.shells,
+            record=self.reports.record(slot.run_name),
+            problem=partial(self.reports.problem, slot.run_name),
+            done=partial(self.reports.done, slot.run_name),
+            tell=calls.tell,
+            failed=self.job_failed,
+            began=calls.began,
+            stopped=calls.stopped,
+            moved=calls.moved,
+            lost=calls.lost,
+        )
 
     # -- records -------------------------------------------------------------------------------------
 

@@ -41,10 +41,10 @@ if TYPE_CHECKING:
     from roost.node.machine import Machine, Outs
     from roost.node.plan import NodePlan
     from roost.runtime.clock import Clock
-    from roost.runtime.node.orders import NodeOrders
     from roost.runtime.node.outbox import Outbox
     from roost.runtime.node.runs.reports import Reports
     from roost.runtime.node.runs.scratch import Scratch
+    from roost.runtime.node.starter_orders import StarterOrders
     from roost.runtime.node.state import NodeState
     from roost.runtime.node.tasks.slave_tasks import SlaveTasks
     from roost.runtime.role import RoleContext
@@ -59,7 +59,7 @@ class TakeoverDaemon(Protocol):
     context: RoleContext
     clock: Clock
     machine: Machine
-    orders: NodeOrders
+    starter_orders: StarterOrders
     outbox: Outbox
     reports: Reports
     scratch: Scratch
@@ -150,7 +150,7 @@ async def _adopt(daemon: TakeoverDaemon, slot: NodeSlot, record: RunRecord, *, s
     starter = slot.starter
     assert starter is not None
     daemon.reports.resume(slot.run_name)
-    runner = daemon.orders.runner_of(slot, starter, resumed=True)
+    runner = daemon.starter_orders.runner_of(slot, starter, resumed=True)
     runner.resume(starter.state)
     number = starter.state.run
     key = f"{slot.run_name}/{number}"

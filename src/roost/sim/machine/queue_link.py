@@ -4,8 +4,8 @@ Each order of a queue becomes an event of the machine's core, or an answer. Repo
 the queue has acknowledged them, even if the daemon dies, because they are on disk; so is the list of runs that existed
 when it died. If messages may be lost, both are repeated.
 
-It corresponds to `roost.runtime.node.queue_requests`, `orders` and `runs.reports` in the real world; what both have in
-common is in `roost.node.claim_news`.
+It corresponds to `roost.runtime.node.queue_requests`, `slot_orders` and `runs.reports` in the real world; what both
+have in common is in `roost.node.claim_news`.
 """
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ class ShellsDaemon(Protocol):
     config: Config
 
     @property
-    def orders(self) -> HasRunners:
+    def starter_orders(self) -> HasRunners:
         """The object that starts runs."""
         ...
 
@@ -111,7 +111,7 @@ class Shells:
 
     async def taken_over(self) -> None:
         """End shells of runs that an earlier daemon did not leave."""
-        runs = {runner.run for runner in self._daemon.orders.runners.values()}
+        runs = {runner.run for runner in self._daemon.starter_orders.runners.values()}
         for run in [run for run in self._families if run not in runs]:
             await self.kill(run)
 
@@ -131,7 +131,7 @@ class Shells:
             return Answer(ok=False, code="refused", text=str(refused))
 
     def _runner(self, asked: machine.OpenShell) -> LocalRun:
-        runner = runner_of(self._daemon.orders.runners.values(), asked.job, asked.global_id)
+        runner = runner_of(self._daemon.starter_orders.runners.values(), asked.job, asked.global_id)
         if runner is None or runner.family is None or runner.family.is_ended:
             raise NotFound(f"the program of job {asked.job} is not running here")
         return runner
@@ -213,7 +213,7 @@ class Shells:
         left.pop(name, None)
         if not left:
             self._families.pop(run, None)
-            runner = next((each for each in self._daemon.orders.runners.values() if each.run == run), None)
+            runner = next((each for each in self._daemon.starter_orders.runners.values() if each.run == run), None)
             if runner is not None:
                 runner.shells_closed()
         self._stirred.set()

@@ -31,7 +31,7 @@ from roost.wire.errors import WireError
 from roost.wire.messages import Message
 
 if TYPE_CHECKING:
-    from roost.runtime.node.orders import NodeOrders
+    from roost.runtime.node.starter_orders import StarterOrders
     from roost.runtime.node.tasks.slave_tasks import SlaveTasks
     from roost.runtime.role import RoleContext
 
@@ -50,7 +50,7 @@ class DoorDaemon(Protocol):
 
     name: str
     context: RoleContext
-    orders: NodeOrders
+    starter_orders: StarterOrders
     slave_tasks: SlaveTasks
 
 
@@ -127,7 +127,7 @@ class TaskDoor:
         """The tasks of the run to which a process belongs; None if it has none here."""
         if not hmac.compare_digest(asked.secret.encode(), secret_of(self._key, asked.run).encode()):
             return None
-        for runner in self._daemon.orders.runners.values():
+        for runner in self._daemon.starter_orders.runners.values():
             if runner.run == asked.run and runner.tasks is not None:
                 owner = os.geteuid() if runner.account is None else runner.account.uid
                 return runner.tasks if user == owner else None

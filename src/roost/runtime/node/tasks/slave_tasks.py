@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from roost.node.machine import Machine
     from roost.runtime.bus.client import Carrier
     from roost.runtime.clock import Clock
-    from roost.runtime.node.orders import NodeOrders
     from roost.runtime.node.runs.scratch import Scratch
+    from roost.runtime.node.starter_orders import StarterOrders
     from roost.runtime.node.state import NodeState
     from roost.runtime.processes.fork_server import ForkServer
     from roost.runtime.role import RoleContext
@@ -65,7 +65,7 @@ class TasksDaemon(Protocol):
     clock: Clock
     bus: Carrier
     machine: Machine
-    orders: NodeOrders
+    starter_orders: StarterOrders
     scratch: Scratch
     state: NodeState
     fork_server: ForkServer | None
@@ -122,12 +122,12 @@ class SlaveTasks:
     async def answer(self, message: Message, sender: str) -> Message | None:
         """The answer to a message of a machine; None for none."""
         if isinstance(message, m.ReadTask | m.WriteTask | m.EndTask):
-            tasks = relayed(self._daemon.orders.runners.values(), message.task, sender)
+            tasks = relayed(self._daemon.starter_orders.runners.values(), message.task, sender)
             if tasks is not None:
                 return await told(tasks, message)
         match message:
             case m.OpenTask():
-                return await opened(self._daemon.orders.runners.values(), message, sender)
+                return await opened(self._daemon.starter_orders.runners.values(), message, sender)
             case m.BeginTask():
                 try:
                     return m.TaskBegun(name=await self._begin(message, sender))
@@ -245,7 +245,9 @@ class SlaveTasks:
                 self._sites[message.run] = site
             site.keep_claims(claims)
             if site.tmpdir is None:
-                runner = next((each for each in self._daemon.orders.runners.values() if each.run == message.run), None)
+                runner = next(
+                    (each for each in self._daemon.starter_orders.runners.values() if each.run == message.run), None
+                )
                 site.use_tmpdir(None if runner is None else runner.tmpdir, job_ad, message.queues[0])
         except (NoSuchAccount, SandboxFailed, BadJob, OSError) as problem:
             raise TaskRefused(str(problem)) from None
