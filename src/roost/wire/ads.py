@@ -17,7 +17,7 @@ from roost.classad import ClassAd, Expr
 from roost.classad.lexer import Syntax
 from roost.classad.unparse import exact_text
 from roost.wire.errors import WireError
-from roost.wire.json_forms import AdData
+from roost.wire.structs import AdData
 
 #: Maximum number of attributes of one ad, and maximum size of one expression's text, bytes.
 AD_ATTRIBUTES_MAX: Final = 10_000

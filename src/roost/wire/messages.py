@@ -14,7 +14,7 @@ import msgspec
 
 from roost.model.cell_accounting import TaskUse
 from roost.model.queue_context import QueueContext
-from roost.wire.json_forms import AdData, AuditData, TaskData
+from roost.wire.structs import AdData, AuditData, TaskData
 
 #: The protocol version. It is raised when an old reader would misunderstand a new message.
 VERSION: Final = 1

@@ -1,6 +1,6 @@
 """Reading structs from JSON: `read` validates all input.
 
-The JSON type of each field is checked, and errors name the field. Ads stay JSON objects (`json_forms`).
+The JSON type of each field is checked, and errors name the field. Ads stay JSON objects.
 Annotations are evaluated when a struct is first read, because commands import this module and most make one request.
 """
 
@@ -25,6 +25,18 @@ from roost.base.structs import (
     whole_data_of,
 )
 from roost.wire.errors import WireError
+
+# -- values in a form of their own: whatever else is sent or answered has typed fields ------------------------------
+
+#: An ad: name to bool, int, float, str or ``{"expr": text}``, which `ads.ad_from` reads.
+AdData: TypeAlias = Annotated[dict[str, Any], JsonForm("an ad")]
+#: The allocation of a job in a Grid Engine cell, an ad (`roost.gridengine.pool.tasks`).
+TaskData: TypeAlias = Annotated[dict[str, Any], JsonForm("the ad of a task", Instance=str, Slots=int)]
+#: A plan of a cluster, in the form of `schedd.submit.ClusterPlan.to_data`. It has its own version, since the queue
+#: stores it on disk in this form, and `ClusterPlan.from_data` validates all of it.
+PlanData: TypeAlias = Annotated[dict[str, Any], JsonForm("a plan of a cluster")]
+#: A record of a decision. `audit.audit_from` reads each on its own, since an invalid one must not hold up the others.
+AuditData: TypeAlias = Annotated[dict[str, Any], JsonForm("a record of a decision")]
 
 _T = TypeVar("_T")
 _Reader: TypeAlias = Callable[[Any], Any]

@@ -19,10 +19,10 @@ from roost.runtime.bus.permission import DENIED, REMEDY, refusal
 from roost.runtime.bus.request_answers import BadRequest, RequestAnswers, expression
 from roost.runtime.role import DaemonEnding
 from roost.wire.ads import ad_data, ad_from
-from roost.wire.json_forms import AdData
 from roost.wire.messages import Answer, Ask
 from roost.wire.requests import central
 from roost.wire.requests.verb import Daemon, Request, Verb
+from roost.wire.structs import AdData
 from roost.wire.verbs import ask_of
 
 if TYPE_CHECKING:

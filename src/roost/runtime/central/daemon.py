@@ -47,9 +47,9 @@ from roost.runtime.role import ConfigurationRefused, DaemonEnding, RoleContext, 
 from roost.wire import messages as m
 from roost.wire.ads import ad_data, ad_from
 from roost.wire.errors import WireError
-from roost.wire.json_forms import AdData
 from roost.wire.messages import Message
 from roost.wire.parts import in_parts
+from roost.wire.structs import AdData
 
 _log = logging.getLogger("roost.central")
 _matchmaker_log = logging.getLogger("roost.matchmaker")

@@ -18,9 +18,9 @@ from roost.node.machine import Machine, NodeSlot
 from roost.runtime.clock import Clock
 from roost.wire.ads import ad_data
 from roost.wire.codec import MESSAGE_BYTES_MAX
-from roost.wire.json_forms import AdData
 from roost.wire.messages import SlotAds
 from roost.wire.parts import in_parts, size_of
+from roost.wire.structs import AdData
 
 _log = logging.getLogger("roost.node")
 

@@ -37,10 +37,10 @@ from roost.schedd.status import JobStatus
 from roost.schedd.submit import ClusterPlan
 from roost.schedd.submit.plan import PlanError
 from roost.wire.ads import ad_data, ad_from
-from roost.wire.json_forms import AdData
 from roost.wire.messages import Answer
 from roost.wire.requests import cell, queue
 from roost.wire.requests.verb import Daemon, FilePiece, Request, Verb
+from roost.wire.structs import AdData
 
 if TYPE_CHECKING:
     from roost.config.access import Access

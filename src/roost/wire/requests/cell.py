@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Annotated, Final, Literal, TypeAlias, TypeVar
 
 from roost.model.cell_reservations import AdvanceReservation
-from roost.wire.json_forms import TaskData
 from roost.wire.requests.verb import Asker, Daemon, Request, Verb, question, table
-from roost.wire.structs import Between, Count, Struct
+from roost.wire.structs import Between, Count, Struct, TaskData
 
 _R_co = TypeVar("_R_co", covariant=True)
 

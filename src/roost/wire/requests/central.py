@@ -7,7 +7,6 @@ from typing import Annotated, Final, Literal, TypeAlias
 from roost.model.audit import AuditRecord
 from roost.model.cell_reservations import AdvanceReservation
 from roost.model.cycle_answers import CycleFigures, JobInCell, JobInCycle, SlotInCycle
-from roost.wire.json_forms import AdData
 from roost.wire.requests.verb import (
     JOBS_PATTERN,
     Asker,
@@ -19,7 +18,7 @@ from roost.wire.requests.verb import (
     table,
     under_way,
 )  # fmt: skip
-from roost.wire.structs import Between, Count, Matching, OneOf, Struct
+from roost.wire.structs import AdData, Between, Count, Matching, OneOf, Struct
 
 
 def _kinds() -> tuple[object, ...]:

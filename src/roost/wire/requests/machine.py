@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Annotated, Final, TypeAlias
 
 from roost.model.slot_transition import SlotTransition
-from roost.wire.json_forms import AdData
 from roost.wire.requests.verb import (
     PIECE_BYTES_MAX,
     Asker,
@@ -20,7 +19,7 @@ from roost.wire.requests.verb import (
     table,
     under_way,
 )  # fmt: skip
-from roost.wire.structs import Between, Count, Matching, OneOf, Struct
+from roost.wire.structs import AdData, Between, Count, Matching, OneOf, Struct
 
 
 def _schedules() -> tuple[object, ...]:

@@ -6,7 +6,6 @@ from typing import Annotated, Final, Literal, TypeAlias, TypedDict, TypeVar
 
 from roost.model.cell_requests import HELD, HOLDS
 from roost.model.job_standing import JobStanding
-from roost.wire.json_forms import AdData, PlanData
 from roost.wire.requests.cell import CELL
 from roost.wire.requests.verb import (
     JOBS_PATTERN,
@@ -23,7 +22,7 @@ from roost.wire.requests.verb import (
     table,
     under_way,
 )  # fmt: skip
-from roost.wire.structs import Between, Count, Matching, Struct
+from roost.wire.structs import AdData, Between, Count, Matching, PlanData, Struct
 
 _R_co = TypeVar("_R_co", covariant=True)
 
