@@ -1,4 +1,4 @@
-"""Whatever is divided, booked, resized and ended: no ledger gives out more than it has, and all are full at the end."""
+"""Whatever is divided, booked and ended: no ledger gives out more than it has, and all are full at the end."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ uses = st.sets(st.sampled_from(("exclusive", "alone")), max_size=1).map(frozense
 parties = st.sampled_from(("alice", "bob", "carol"))
 
 
-class CellUsage(RuleBasedStateMachine):
+class Accounts(RuleBasedStateMachine):
     """Operations on a tree, each of which may be denied."""
 
     nodes = Bundle("nodes")
@@ -28,7 +28,6 @@ class CellUsage(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.count = 0
-        self.lowered = False
 
     def name(self) -> str:
         self.count += 1
@@ -87,23 +86,13 @@ class CellUsage(RuleBasedStateMachine):
         assert self.take(self.tree.end(booking))
         assert isinstance(self.tree.end(booking), Denied)
 
-    @rule(name=st.one_of(nodes, shares), capacity=amounts)
-    def resize(self, name: str, capacity: Amounts) -> None:
-        if name in self.tree.ledgers:
-            self.tree = self.tree.resized({name: capacity})
-            self.lowered = True
-
-    @rule(name=nodes, free=amounts)
-    def measure(self, name: str, free: Amounts) -> None:
-        self.tree = self.tree.measured(name, free)
-
     @invariant()
     def the_books_are_right(self) -> None:
         assert not self.tree.problems()
 
     @invariant()
     def nothing_is_given_out_twice(self) -> None:
-        assert self.lowered or not self.tree.overdrawn()
+        assert not self.tree.overdrawn()
 
     def teardown(self) -> None:
         tree = self.tree
@@ -118,8 +107,8 @@ class CellUsage(RuleBasedStateMachine):
                 assert not ledger.used, (ledger, shares)
 
 
-CellUsage.TestCase.settings = settings(max_examples=80, stateful_step_count=25, deadline=None)
-TestAccounts = CellUsage.TestCase
+Accounts.TestCase.settings = settings(max_examples=80, stateful_step_count=25, deadline=None)
+TestAccounts = Accounts.TestCase
 
 
 def test_amounts_are_exact() -> None:

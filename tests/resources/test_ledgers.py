@@ -131,30 +131,6 @@ def test_exclusive_use_that_nobody_offers_is_denied() -> None:
     assert refusal.obstacles == (NotOffered(ledger="slot1", use="exclusive"),)
 
 
-def test_lowered_capacity_takes_nothing_away_but_gives_nothing_more() -> None:
-    tree = good(host().book(one("j1", "a.q@h2", slots=6)))
-    tree = tree.resized({"h2": Amounts({"slots": 4})})
-    assert not tree.problems()
-    assert [str(each) for each in tree.overdrawn()] == ["h2 has -2 slots of 4 left, 0 wanted"]
-    assert tree.available("b.q@h2", "slots") == -2
-    denied(tree.book(one("j2", "b.q@h2", slots=1)))
-    good(tree.book(one("j3", "b.q@h2")))
-    tree = good(tree.end("j1"))
-    assert tree.available("b.q@h2", "slots") == 4
-
-
-def test_a_resized_share_changes_what_its_parent_has_left() -> None:
-    tree = host().resized({"h1": Amounts({"Cpus": 6, "Memory": 100}), "slot1": Amounts({"Cpus": 2, "Memory": 50})})
-    assert not tree.problems()
-    assert tree.available("h1", "Cpus") == 1
-
-
-def test_a_sensor_bounds_what_is_given_out() -> None:
-    tree = host().measured("h2", Amounts({"slots": 2}))
-    assert tree.available("a.q@h2", "slots") == 2
-    denied(tree.book(one("j", "a.q@h2", slots=3)))
-
-
 def test_a_ledger_in_use_stays() -> None:
     tree = good(host().book(one("j", "slot1", Cpus=1)))
     assert denied(tree.without("slot1")).obstacles == (StillInUse(ledger="slot1", by="j"),)

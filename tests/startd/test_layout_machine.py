@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -136,21 +134,6 @@ def test_swap_is_not_divided_unless_asked_for() -> None:
     assert (slots.size(slot).swap_kb, slots.left(ONE).swap_kb) == (1000, GB - 1000)
 
 
-def test_shares_of_disk_and_swap_follow_what_there_is() -> None:
-    text = "SLOT_TYPE_1 = 25%\nNUM_SLOTS_TYPE_1 = 2\nSLOT_TYPE_2 = 50%\nNUM_SLOTS_TYPE_2 = 1\n"
-    text += "SLOT_TYPE_2_PARTITIONABLE = True"
-    slots, slot = cut(machine(text), small(disk_kb=3000), SlotId(3))
-    slots = good(slots.claim(ONE, "alice"))
-    slots = slots.refreshed(replace(slots.resources, disk_kb={"root": 4000}, swap_kb=100))
-    assert not slots.problems()
-    assert (slots.size(ONE).disk_kb, slots.size(ONE).swap_kb) == (1000, 25)
-    assert (slots.size(slot).disk_kb, slots.size(SlotId(3)).disk_kb) == (3000, 2000)
-    assert slots.left(SlotId(3)).disk_kb == 0
-    assert isinstance(slots.carve(SlotId(3), small(disk_kb=1)), Denied)
-    slots = good(good(slots.release(ONE)).delete(slot))
-    assert slots.left(SlotId(3)).disk_kb == 2000
-
-
 def test_each_filesystem_has_an_account_of_its_own() -> None:
     two = {"/": Filesystem(name="root", free_kb=1000), "/scratch": Filesystem(name="scratch", free_kb=2000)}
     slots = machine("NUM_SLOTS = 2\nSLOT2_EXECUTE = /scratch", filesystems=two)
@@ -210,10 +193,6 @@ class Machine(RuleBasedStateMachine):
         assert isinstance(outcome, MachineSlots) == (slot.is_dynamic and held is None)
         self.slots = outcome if isinstance(outcome, MachineSlots) else self.slots
 
-    @rule(disk_kb=st.integers(0, 10 * GB), swap_kb=st.integers(0, GB))
-    def refresh(self, disk_kb: int, swap_kb: int) -> None:
-        self.slots = self.slots.refreshed(replace(self.slots.resources, disk_kb={"root": disk_kb}, swap_kb=swap_kb))
-
     @invariant()
     def the_books_are_right(self) -> None:
         assert not self.slots.problems()
@@ -229,7 +208,7 @@ class Machine(RuleBasedStateMachine):
                 self.slots = good(self.slots.release(slot))
             if slot.is_dynamic:
                 self.slots = good(self.slots.delete(slot))
-        assert self.slots.refreshed(self.whole.resources) == self.whole
+        assert self.slots == self.whole
 
 
 Machine.TestCase.settings = settings(max_examples=40, stateful_step_count=20, deadline=None)

@@ -22,8 +22,6 @@ class Ledger:
     parent: str | None
     capacity: Amounts
     share: bool = False
-    #: Amounts that sensors report as free, where they bound what may be allocated.
-    measured: Amounts = NOTHING
     #: Names of exclusive uses that it offers.
     exclusives: frozenset[str] = frozenset()
     #: Allocated to bookings and to shares divided from it; resources with nothing allocated are left out.
@@ -35,13 +33,6 @@ class Ledger:
     holders: Mapping[str, tuple[str, int]] = field(default_factory=dict)
 
     def available(self, resource: str) -> Amount | None:
-        """What could still be allocated; None if this ledger does not limit the resource.
-
-        Below 0 where capacity was lowered below what is allocated.
-        """
+        """What could still be allocated; None if this ledger does not limit the resource."""
         capacity = self.capacity.get(resource)
-        if capacity is None:
-            return None
-        left = capacity - self.used.get(resource, 0)
-        measured = self.measured.get(resource)
-        return left if measured is None else min(left, measured)
+        return None if capacity is None else capacity - self.used.get(resource, 0)

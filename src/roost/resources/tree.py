@@ -8,8 +8,7 @@ booking may enter an exclusively used host through any of its slots.
 Invariants, which `problems` recomputes:
 
 * ``used`` of a ledger is the sum of the bookings and shares that take from it;
-* a change that `book` or `divide` accepts leaves no ledger overdrawn. Only `resized` and `measured` can do that:
-  allocated amounts stay with their holders, and nothing more is allocated until it fits again;
+* a change that `book` or `divide` accepts leaves no ledger overdrawn;
 * a booking exists once, with one holder;
 * when all bookings have ended, all ledgers are as they were before the first.
 
@@ -122,25 +121,6 @@ class Ledgers:
             return Denied(obstacles=(StillInUse(ledger=name, by=user),))
         shrunk = replace(self, ledgers={key: one for key, one in self.ledgers.items() if key != name})
         return shrunk._giving_back(ledger.parent, ledger.capacity) if ledger.share else shrunk
-
-    def resized(self, capacities: Mapping[str, Amounts]) -> Ledgers:
-        """The same tree with other capacities. All bookings stay: see `overdrawn`."""
-        changed = replace(
-            self,
-            ledgers={
-                name: replace(ledger, capacity=capacities.get(name, ledger.capacity))
-                for name, ledger in self.ledgers.items()
-            },
-        )
-        for name, capacity in capacities.items():
-            before = self.ledgers[name]
-            if before.share and before.parent is not None:
-                changed = changed._taking(before.parent, capacity.minus(before.capacity))
-        return changed
-
-    def measured(self, name: str, free: Amounts) -> Ledgers:
-        """The same tree after a sensor reported what is free at one ledger; the report replaces the previous one."""
-        return replace(self, ledgers={**self.ledgers, name: replace(self.ledgers[name], measured=free)})
 
     # -- bookings ------------------------------------------------------------------------------------
 

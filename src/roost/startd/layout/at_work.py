@@ -4,9 +4,6 @@
 their parent's, and a claim on a slot is a booking of what the slot has, held by one party. A claim therefore never
 exceeds what exists, and when all claims have ended and their dynamic slots are gone, every ledger is full again.
 
-Disk and swap space follow the machine's current amounts: `refreshed` resizes every share of them. A dynamic slot keeps
-the disk space that it was cut with; if that no longer fits, its parent has nothing left.
-
 A dynamic slot has all of its parent's swap, which is then not divided, unless its share is given.
 """
 
@@ -271,17 +268,6 @@ class MachineSlots:
         if isinstance(grown, Denied):
             return grown
         return replace(self, ledgers=grown, fixed=dict(sorted({**self.fixed, shape.number: shape}.items())))
-
-    # -- what changes while the machine runs -----------------------------------------------------------
-
-    def refreshed(self, resources: MachineResources) -> MachineSlots:
-        """The same slots after disk and swap space were measured again."""
-        assert resources.disk_kb.keys() == self.resources.disk_kb.keys(), "the filesystems of a layout do not change"
-        after = replace(self, resources=replace(self.resources, disk_kb=resources.disk_kb, swap_kb=resources.swap_kb))
-        capacities = {HOST: _host_capacity(after.resources)}
-        capacities |= {str(slot.id): _slot_capacity(after.resources, slot) for slot in self.fixed.values()}
-        capacities |= {str(slot.id): after._dynamic_capacity(slot) for slot in self.dynamic.values()}
-        return replace(after, ledgers=self.ledgers.resized(capacities))
 
     def _with(self, outcome: Ledgers | Denied) -> MachineSlots | Denied:
         return outcome if isinstance(outcome, Denied) else replace(self, ledgers=outcome)

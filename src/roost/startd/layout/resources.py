@@ -132,26 +132,18 @@ def machine_resources(config: Config, reading: HostReading) -> tuple[MachineReso
     memory_mb = reading.memory_mb - config.get_int("RESERVED_MEMORY", 0)
     if config.get("MEMORY") is not None:
         memory_mb = config.get_int("MEMORY")
+    reserved_kb = config.get_int("RESERVED_DISK", 0) * 1024
+    disk_kb = {each.name: max(0, each.free_kb - reserved_kb) for each in reading.filesystems.values()}
     resources = MachineResources(
         detected_cpus=reading.cpus,
         detected_memory_mb=reading.memory_mb,
         cpus=_cpus(config, reading),
         memory_mb=max(0, memory_mb),
-        swap_kb=0,
-        disk_kb={},
+        swap_kb=max(0, reading.swap_kb - config.get_int("RESERVED_SWAP", 0) * 1024),
+        disk_kb=disk_kb or {"": 0},
         custom=tuple(custom),
     )
-    return refreshed(resources, config, reading), tuple(problems)
-
-
-def refreshed(resources: MachineResources, config: Config, reading: HostReading) -> MachineResources:
-    """The same with updated swap and disk space, which change at run time."""
-    reserved_kb = config.get_int("RESERVED_DISK", 0) * 1024
-    disk_kb = {each.name: max(0, each.free_kb - reserved_kb) for each in reading.filesystems.values()}
-    if not disk_kb:
-        disk_kb[""] = 0
-    swap_kb = max(0, reading.swap_kb - config.get_int("RESERVED_SWAP", 0) * 1024)
-    return replace(resources, disk_kb=disk_kb, swap_kb=swap_kb)
+    return resources, tuple(problems)
 
 
 def _cpus(config: Config, reading: HostReading) -> int:
