@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from roost.cli.gridengine.asking import cell_files, trusted
 from roost.cli.gridengine.choosing import Named, tasks_named
-from roost.cli.pool import Refused
+from roost.cli.pool_connection import Refused
 from roost.cli.terminal import CommandError
 from roost.gridengine.cell import read_cell
 from roost.gridengine.commands.errors import FAILED, Failure
@@ -25,7 +25,7 @@ from roost.runtime.identity import host_name
 from roost.wire.requests import central, machine, queue
 
 if TYPE_CHECKING:
-    from roost.cli.pool import Pool
+    from roost.cli.pool_connection import Pool
     from roost.gridengine.cell import Cell
 
 _ALL: Final = "all"
