@@ -17,10 +17,11 @@ from roost.runtime.bus.budget import EXPRESSION_CHARS_MAX, Budget, OverBudget
 from roost.runtime.bus.client import Bus
 from roost.runtime.bus.lanes import WAITING_MAX, WIDTH, Lanes
 from roost.runtime.central.daemon import CentralDaemon
+from roost.runtime.daemon_orders import DaemonEnding
 from roost.runtime.home import Home
 from roost.runtime.identity import user_name
 from roost.runtime.queue.daemon import ScheddDaemon
-from roost.runtime.role import DaemonEnding, RoleContext
+from roost.runtime.role import RoleContext
 from roost.schedd import events as ev
 from roost.wire.messages import Answer, Ask
 from roost.wire.subjects import Role

@@ -14,9 +14,10 @@ from roost.config import MemoryHost, load_text
 from roost.negotiator.timing import Steps
 from roost.runtime.bus.client import Bus
 from roost.runtime.central.daemon import CentralDaemon
+from roost.runtime.daemon_orders import DaemonEnding
 from roost.runtime.deciding import SLICE_S, Deciding, in_slices
 from roost.runtime.home import Home
-from roost.runtime.role import DaemonEnding, RoleContext
+from roost.runtime.role import RoleContext
 from roost.wire import messages as m
 from roost.wire.ads import ad_data
 from roost.wire.messages import Answer, Ask

@@ -11,12 +11,13 @@ import pytest
 
 from roost.config import MemoryHost, load_text
 from roost.runtime.bus.client import Bus
+from roost.runtime.daemon_orders import DaemonEnding
 from roost.runtime.home import Home
 from roost.runtime.identity import user_name
 from roost.runtime.queue.daemon import ScheddDaemon
 from roost.runtime.queue.database.kept import LogPiece
 from roost.runtime.queue.log_files import Appended, LogFiles
-from roost.runtime.role import DaemonEnding, RoleContext
+from roost.runtime.role import RoleContext
 from roost.schedd import events as ev
 from roost.wire.subjects import Role
 from tests.runtime.kit import run

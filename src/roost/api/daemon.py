@@ -20,9 +20,10 @@ from roost.api.people import People
 from roost.config import Config, ConfigError
 from roost.runtime.bus.client import Bus
 from roost.runtime.bus_settings import BusError, BusSettings
+from roost.runtime.daemon_orders import DaemonEnding
 from roost.runtime.files.whole_files import write_whole
 from roost.runtime.home import HomeError
-from roost.runtime.role import CannotStart, ConfigurationRefused, DaemonEnding, RoleContext, must_go_on, superusers
+from roost.runtime.role import CannotStart, ConfigurationRefused, RoleContext, must_go_on, superusers
 from roost.runtime.web_settings import WebSettings, web_settings
 from roost.wire.messages import Ask
 from roost.wire.requests import central

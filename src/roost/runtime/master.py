@@ -31,13 +31,14 @@ from roost.config import Config, ConfigError
 from roost.runtime.bus.probe import probe
 from roost.runtime.bus.server import BusAccounts, NatsServer, ServerFailed, write_private
 from roost.runtime.bus_settings import BusError, BusSettings, proofs_of
+from roost.runtime.daemon_orders import STAYS_DOWN
 from roost.runtime.home import Home, HomeError
 from roost.runtime.identity import host_name, user_name
 from roost.runtime.log_settings import BadLog, hand_over, master_log
 from roost.runtime.master_settings import LONGEST_PAUSE_S, ROLES, MasterSettings, master_settings
 from roost.runtime.processes.accounts import NoSuchAccount, account_named, can_switch_user
 from roost.runtime.processes.shepherd.processes import boot_id, start_of
-from roost.runtime.role import STAYS_DOWN, Make, RoleContext, run_role
+from roost.runtime.role import Make, RoleContext, run_role
 from roost.wire.subjects import Role, Subjects
 
 if TYPE_CHECKING:

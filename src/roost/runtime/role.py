@@ -16,8 +16,7 @@ import signal
 import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from enum import StrEnum
-from typing import Any, Final, NamedTuple, NoReturn, Protocol
+from typing import Any, Final, NoReturn, Protocol
 
 from roost.base.records import dataclass
 from roost.config import Config, ConfigError
@@ -27,6 +26,7 @@ from roost.config.not_text import joined
 from roost.runtime.bus.client import Bus, BusSettings
 from roost.runtime.clock import SYSTEM, Clock
 from roost.runtime.daemon_log import DaemonLog
+from roost.runtime.daemon_orders import ORDERS, STAYS_DOWN, DaemonEnding, DaemonOrder
 from roost.runtime.files.whole_files import write_whole
 from roost.runtime.home import Home
 from roost.runtime.identity import user_name
@@ -36,45 +36,6 @@ _log = logging.getLogger("roost.role")
 
 #: Number of threads for blocking on disks and file servers. Each user whose files do not respond may occupy one or two.
 THREADS: Final = 64
-
-
-class DaemonEnding(StrEnum):
-    """How a daemon must end."""
-
-    #: Jobs continue; the next daemon takes them over.
-    LEAVE = "leave"
-    #: Jobs have to leave, with the time that they are entitled to.
-    GRACEFUL = "graceful"
-    #: Jobs have to leave at once.
-    FAST = "fast"
-
-
-class DaemonOrder(NamedTuple):
-    """An order to a daemon to end."""
-
-    ending: DaemonEnding
-    #: Its master does not restart it.
-    stays_down: bool = False
-
-
-#: Exit status of a daemon that was ordered to stay down.
-STAYS_DOWN: Final = 99
-#: Signals that order a daemon to end; the first four come from the master and from outside, the others from itself.
-_ORDERS: Final = {
-    signal.SIGTERM: DaemonOrder(DaemonEnding.GRACEFUL),
-    signal.SIGINT: DaemonOrder(DaemonEnding.GRACEFUL),
-    signal.SIGQUIT: DaemonOrder(DaemonEnding.FAST),
-    signal.SIGUSR1: DaemonOrder(DaemonEnding.LEAVE),
-    signal.SIGRTMIN: DaemonOrder(DaemonEnding.GRACEFUL, stays_down=True),
-    signal.SIGRTMIN + 1: DaemonOrder(DaemonEnding.FAST, stays_down=True),
-    signal.SIGRTMIN + 2: DaemonOrder(DaemonEnding.LEAVE, stays_down=True),
-}
-
-
-def stop_for_good(ending: DaemonEnding) -> None:
-    """Order the daemon of this process to end, and its master not to restart it."""
-    order = DaemonOrder(ending, stays_down=True)
-    os.kill(os.getpid(), next(number for number, each in _ORDERS.items() if each == order))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,7 +155,7 @@ async def _started(
     loop = asyncio.get_running_loop()
     loop.set_exception_handler(_callback_failed)
     loop.set_default_executor(ThreadPoolExecutor(THREADS, thread_name_prefix="work"))
-    for number, order in _ORDERS.items():
+    for number, order in ORDERS.items():
         loop.add_signal_handler(number, wanted.put_nowait, order)
     loop.add_signal_handler(signal.SIGHUP, wanted.put_nowait, None)
     await daemon.start()

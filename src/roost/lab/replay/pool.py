@@ -33,9 +33,10 @@ from roost.runtime.bus.client import ANSWER_S, Bus, Handler
 from roost.runtime.bus.server import BusAccounts, NatsServer
 from roost.runtime.bus_settings import BusSettings
 from roost.runtime.central.daemon import CentralDaemon
+from roost.runtime.daemon_orders import DaemonEnding
 from roost.runtime.home import Home
 from roost.runtime.master_settings import master_settings
-from roost.runtime.role import DaemonEnding, RoleContext
+from roost.runtime.role import RoleContext
 from roost.schedd import events as ev
 from roost.schedd.identifiers import JobId
 from roost.schedd.status import JobStatus

@@ -17,8 +17,8 @@ from roost.runtime.bus.budget import OverBudget, check_length
 from roost.runtime.bus.client import Carrier
 from roost.runtime.bus.permission import DENIED
 from roost.runtime.causes import caused_by
+from roost.runtime.daemon_orders import DaemonEnding, stop_for_good
 from roost.runtime.database_guard import StoreError
-from roost.runtime.role import DaemonEnding, stop_for_good
 from roost.wire.errors import WireError
 from roost.wire.messages import Answer, Ask
 from roost.wire.requests.machine import OF_STREAMS

@@ -17,7 +17,7 @@ from roost.runtime.bus.budget import STEPS_AT_ONCE, STEPS_EACH, Budget, too_many
 from roost.runtime.bus.job_rows import projected
 from roost.runtime.bus.permission import DENIED, REMEDY, refusal
 from roost.runtime.bus.request_answers import BadRequest, RequestAnswers, expression
-from roost.runtime.role import DaemonEnding
+from roost.runtime.daemon_orders import DaemonEnding
 from roost.wire.ads import ad_data, ad_from
 from roost.wire.messages import Answer, Ask
 from roost.wire.requests import central

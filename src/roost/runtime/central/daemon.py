@@ -41,9 +41,10 @@ from roost.runtime.central.defragmenter import Defragmenter
 from roost.runtime.central.matchmaker import Matchmaker
 from roost.runtime.central.pending_matches import PendingMatches
 from roost.runtime.daemon_ads import DutyCycle, central_identity, place_of
+from roost.runtime.daemon_orders import DaemonEnding
 from roost.runtime.deciding import Deciding, in_slices
 from roost.runtime.keep_going import keep_going
-from roost.runtime.role import ConfigurationRefused, DaemonEnding, RoleContext, must_go_on, superusers
+from roost.runtime.role import ConfigurationRefused, RoleContext, must_go_on, superusers
 from roost.wire import messages as m
 from roost.wire.ads import ad_data, ad_from
 from roost.wire.errors import WireError

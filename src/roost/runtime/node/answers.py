@@ -19,9 +19,10 @@ from roost.node.machine import NodeSlot
 from roost.policy.explain.configured import configured_machine
 from roost.runtime.bus.permission import refusal
 from roost.runtime.bus.request_answers import Later, NotFound, RequestAnswers, expression
+from roost.runtime.daemon_orders import DaemonEnding
 from roost.runtime.node.runs.printed import file_answer
 from roost.runtime.node.stream_answers import stream_answer
-from roost.runtime.role import DaemonEnding, superusers
+from roost.runtime.role import superusers
 from roost.startd.draining import DrainOrder, OnCompletion
 from roost.wire.ads import ad_data
 from roost.wire.messages import Answer, Ask

@@ -41,6 +41,7 @@ from roost.runtime.bus.lanes import Lanes
 from roost.runtime.causes import present_request
 from roost.runtime.cell_root import let_users_to, write_root
 from roost.runtime.daemon_ads import REFRESH_S, DutyCycle, master_ad, place_of
+from roost.runtime.daemon_orders import DaemonEnding
 from roost.runtime.files.file_workers import FileWorkers
 from roost.runtime.node.answers import NodeAnswers
 from roost.runtime.node.backfill import BackfillClient, ClientAround
@@ -75,7 +76,7 @@ from roost.runtime.processes.cron import CronAround, CronPrograms
 from roost.runtime.processes.fork_server import ForkServer, ForkServerFailed
 from roost.runtime.processes.isolation import isolation_problem
 from roost.runtime.processes.memory_control import limits_memory
-from roost.runtime.role import ConfigurationRefused, DaemonEnding, RoleContext, must_go_on
+from roost.runtime.role import ConfigurationRefused, RoleContext, must_go_on
 from roost.startd.layout.change import PresentLayout
 from roost.startd.layout.problems import LayoutRefused
 from roost.startd.machine import SlotStep

@@ -16,8 +16,8 @@ from roost.model.events import Timer
 from roost.node.claim_news import claim_lost
 from roost.node.host_slots import OfferLeftovers, Starter
 from roost.node.machine import NodeSlot
+from roost.runtime.daemon_orders import DaemonEnding, stop_for_good
 from roost.runtime.node.messages import activation_answer, claim_answer
-from roost.runtime.role import DaemonEnding, stop_for_good
 from roost.startd.draining import OnCompletion
 from roost.wire import messages as m
 from roost.wire.ads import ad_data

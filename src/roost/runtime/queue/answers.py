@@ -19,6 +19,7 @@ from roost.runtime.bus.budget import Budget
 from roost.runtime.bus.job_rows import Rows, cluster_row, counts_of, factory_ad, projected
 from roost.runtime.bus.permission import DENIED, REMEDY, refusal
 from roost.runtime.bus.request_answers import LATER, BadRequest, Later, NotFound, RequestAnswers, expression
+from roost.runtime.daemon_orders import DaemonEnding
 from roost.runtime.files.file_pieces import read_piece
 from roost.runtime.files.file_workers import with_hands
 from roost.runtime.files.output_files import output_path
@@ -27,7 +28,6 @@ from roost.runtime.queue.actions import ActionsDaemon, QueueActions, Selection
 from roost.runtime.queue.cell.accounting_answers import search as search_accounting
 from roost.runtime.queue.cell.cell_answers import CellAnswers, CellAnswersDaemon
 from roost.runtime.queue.past_jobs import PastJobs, shown_as
-from roost.runtime.role import DaemonEnding
 from roost.schedd import events as ev
 from roost.schedd.identifiers import JobId
 from roost.schedd.jobs.book import Cluster

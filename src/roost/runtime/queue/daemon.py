@@ -33,6 +33,7 @@ from roost.runtime.bus.budget import time_max_of
 from roost.runtime.bus.client import Bus, internal_error
 from roost.runtime.bus.lanes import Lanes
 from roost.runtime.daemon_ads import place_of
+from roost.runtime.daemon_orders import DaemonEnding
 from roost.runtime.database_guard import Damaged, StoreError
 from roost.runtime.files.file_workers import FileWorkers, with_hands
 from roost.runtime.processes.accounts import NoSuchAccount
@@ -56,7 +57,7 @@ from roost.runtime.queue.messages import check_speaker, events_of, given_by, ord
 from roost.runtime.queue.spool import Spool
 from roost.runtime.queue.staging import Staging
 from roost.runtime.queue.user_logs import UserLogs
-from roost.runtime.role import ConfigurationRefused, DaemonEnding, RoleContext, give_up, must_go_on, superusers
+from roost.runtime.role import ConfigurationRefused, RoleContext, give_up, must_go_on, superusers
 from roost.schedd import effects as ef
 from roost.schedd import events as ev
 from roost.schedd.changes import AddAudit, Change, PutClaim, PutCluster, PutJob

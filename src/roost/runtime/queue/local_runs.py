@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING, Final, Protocol
 from roost.base.records import replace
 from roost.config import Config
 from roost.runtime.bus.client import BusError, Handler
+from roost.runtime.daemon_orders import DaemonEnding
 from roost.runtime.home import Home
-from roost.runtime.role import ConfigurationRefused, DaemonEnding
+from roost.runtime.role import ConfigurationRefused
 from roost.schedd import events as ev
 from roost.schedd.jobs.local import MACHINE_CONFIG, local_name, next_beside
 from roost.starter.configured import hook_settings

@@ -14,9 +14,10 @@ from roost import __version__
 from roost.config import Config
 from roost.runtime.bus.client import Bus
 from roost.runtime.bus_settings import BusError
+from roost.runtime.daemon_orders import DaemonEnding
 from roost.runtime.registrar.authority import Authority
 from roost.runtime.registrar.registry import NotAllowed
-from roost.runtime.role import DaemonEnding, RoleContext, superusers
+from roost.runtime.role import RoleContext, superusers
 from roost.wire.errors import WireError
 from roost.wire.messages import Answer, Ask, Message
 from roost.wire.requests.registrar import CLOCK, ENROLL, RETIRE, Clock, Enroll
