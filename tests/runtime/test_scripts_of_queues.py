@@ -22,7 +22,7 @@ class Full(JobHooks):
 def test_a_disk_without_room_for_the_host_file_does_not_hang_the_run() -> None:
     told: list[object] = []
     hooks = Full.__new__(Full)
-    hooks.has_printed = False
-    hooks._runner = cast(Any, SimpleNamespace(run="run", in_log="job 1.0", around=SimpleNamespace(tell=told.append)))
+    around = SimpleNamespace(tell=told.append)
+    hooks._runner = cast(Any, SimpleNamespace(run="run", in_log="job 1.0", around=around, has_printed=False))
     asyncio.run(hooks.script(sef.RunScript(point=ScriptPoint.PROLOG, command="/bin/true", job_status=1)))
     assert told == [sev.ScriptEnded(point=ScriptPoint.PROLOG, status=None)]
