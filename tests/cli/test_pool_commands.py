@@ -190,7 +190,8 @@ def test_nothing_is_told_of_what_never_was(desk: Desk) -> None:
 def test_who_means_a_cluster_means_those_of_its_jobs_that_are_there(desk: Desk) -> None:
     cluster = desk.submit(count=3, more="hold = true\n")
     desk("rm", f"{cluster}.1")
-    assert desk("hold", f"{cluster}.1", status=1)[1] == f"roost: job {cluster}.1: it is not in the queue\n"
+    assert desk("hold", f"{cluster}.x", status=2)[1] == f"roost: '{cluster}.x' is not a job (12.0) or a cluster (12)\n"
+    assert desk("hold", f"{cluster}.1", status=1)[1] == f"roost: job {cluster}.1 is not in the queue\n"
     assert desk("rm", str(cluster))[0] == "2 jobs removed\n"
 
 
@@ -230,7 +231,7 @@ def test_who_means_all_means_those_for_which_it_makes_sense(desk: Desk) -> None:
     assert (
         desk("release", str(idle), status=1)[1] == "roost: none of these jobs is on hold, and no longer on a machine\n"
     )
-    assert "it is not on hold" in desk("release", f"{idle}.0", status=1)[1]
+    assert "is not on hold" in desk("release", f"{idle}.0", status=1)[1]
     assert desk("release", "--constraint", f"ClusterId >= {held}") == ("2 jobs released\n", "")
     desk("rm", str(idle), str(held))
 
@@ -288,11 +289,14 @@ def test_users_are_listed(desk: Desk) -> None:
     assert rows[0]["held"] == 1
     assert rows[0]["user"] in desk("userprio")[0]
     assert desk("userprio", "--reset", status=2)[1].startswith("roost: --reset requires one user")
+    for option in ("--set-factor", "--set-priority", "--floor", "--ceiling"):
+        assert f"{option} requires one user" in desk("userprio", option, "0", status=2)[1]
     user = rows[0]["user"]
     assert desk("userprio", user, "--set-factor", "7")[0] == f"{user}: set factor 7\n"
     assert [row["factor"] for row in desk.json("userprio", user)] == [7.0]
     assert desk("userprio", user, "--unset-factor")[0]
-    assert "from 1 up" in desk("userprio", user, "--set-factor", "0.2", status=2)[1]
+    for factor in ("0", "0.2"):
+        assert "from 1 up" in desk("userprio", user, "--set-factor", factor, status=2)[1]
     short = user.partition("@")[0]
     out, err = desk("userprio", short, "--set-factor", "9")
     assert out == f"{user}: set factor 9\n"

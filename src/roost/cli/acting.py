@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from typing import Any, Final
 
 from roost.base.records import dataclass
@@ -10,6 +11,7 @@ from roost.cli.listing import counted, print_json
 from roost.cli.pool_connection import add_pool_options, with_pool
 from roost.cli.terminal import CommandError, Exit, complain, say
 from roost.wire.requests import queue
+from roost.wire.requests.verb import JOBS_PATTERN
 from roost.wire.structs import data_of
 
 
@@ -40,20 +42,21 @@ QUEUE_ACTIONS: Final = {
 }
 
 _WHY: Final = {
-    "not-found": "it is not in the queue",
-    "permission-denied": "it belongs to another user",
-    "released-too-often": "it has reached the number of releases that SYSTEM_MAX_RELEASES allows; only queue "
+    "not-found": "is not in the queue",
+    "permission-denied": "belongs to another user",
+    "released-too-often": "has reached the number of releases that SYSTEM_MAX_RELEASES allows; only queue "
     "super users may release it again",
-    "immutable": "one of these attributes cannot be changed after submission: it identifies the job, or is "
+    "immutable": "has an attribute among these that cannot be changed after submission: it identifies the job, or is "
     "listed in IMMUTABLE_JOB_ATTRS",
-    "protected": "only queue super users may change one of these attributes: it belongs to the queue's own "
+    "protected": "has an attribute among these that only queue super users may change: it belongs to the queue's own "
     "record of the job, or is listed in PROTECTED_JOB_ATTRS",
-    "not-a-number": "JobPrio must be a whole number from -2147483647 to 2147483647",
-    "bad-name": "attribute names may contain only letters, digits, _ and ., and must not begin with a digit",
-    "not-a-text": "an accounting group must be a quoted string, not an expression",
-    "too-large": "the job's ad would be too large; transfer large data as files",
-    "group-too-long": "the name of a group is too long",
-    "too-many-groups": "your jobs would use more accounting groups than the queue allows per user",
+    "not-a-number": "is unchanged: JobPrio must be a whole number from -2147483647 to 2147483647",
+    "bad-name": "is unchanged: attribute names may contain only letters, digits, _ and ., and must not begin with a "
+    "digit",
+    "not-a-text": "is unchanged: an accounting group must be a quoted string, not an expression",
+    "too-large": "is unchanged: its ad would be too large; transfer large data as files",
+    "group-too-long": "is unchanged: the name of a group is too long",
+    "too-many-groups": "is unchanged: your jobs would use more accounting groups than the queue allows per user",
 }
 
 #: Of these, the ones about the current state of the job.
@@ -99,6 +102,9 @@ def chosen(args: argparse.Namespace) -> queue.ChosenFields:
     """The selection as a request to the queue. Raises CommandError if nothing is selected."""
     jobs = [each for each in args.job if each[:1].isdigit()]
     owners = [each for each in args.job if not each[:1].isdigit()]
+    for name in jobs:
+        if re.fullmatch(JOBS_PATTERN, name) is None:
+            raise CommandError(f"{name!r} is not a job (12.0) or a cluster (12)")
     if not (jobs or owners or args.constraint or args.all):
         raise CommandError("name jobs, clusters or users, or give --constraint or --all")
     if jobs and owners:
@@ -140,9 +146,7 @@ def _attributes(args: argparse.Namespace) -> dict[str, Any] | None:
 
 
 def _why(action: QueueAction, refusal: str) -> str:
-    return (
-        f"it is already {action.done}" if refusal == "already-done" else _WHY.get(refusal, f"it is not {action.needs}")
-    )
+    return f"is already {action.done}" if refusal == "already-done" else _WHY.get(refusal, f"is not {action.needs}")
 
 
 def _tell(args: argparse.Namespace, action: QueueAction, told: queue.ActedUpon) -> int:
@@ -155,7 +159,7 @@ def _tell(args: argparse.Namespace, action: QueueAction, told: queue.ActedUpon) 
         if done:
             say(f"{counted(done, 'job')} {action.done}")
         for job, why in list(meant.items())[:10]:
-            complain(f"job {job}: {_why(action, why)}")
+            complain(f"job {job} {_why(action, why)}")
         if len(meant) > 10:
             complain(f"and {counted(len(meant) - 10, 'other job')} for the same kind of reason")
         if not done and not meant:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from roost.cli.listing import counted, print_json
 from roost.cli.parsing import also
@@ -12,6 +13,9 @@ from roost.cli.pool_connection import add_pool_options, with_pool
 from roost.cli.terminal import CommandError, Exit, complain, say
 from roost.wire.requests import central
 from roost.wire.structs import data_of
+
+if TYPE_CHECKING:
+    from roost.classad import ClassAd
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -63,8 +67,18 @@ def _list(args: argparse.Namespace) -> int:
     return Exit.OK if rows else Exit.NO
 
 
-def _ads(args: argparse.Namespace) -> list[Any]:
+def _parsed(text: str, source: str) -> Iterator[ClassAd]:
+    """The ads of a text. Raises CommandError with the file and place of an error."""
+    from roost.classad.errors import ParseError
     from roost.classad.forms import parse_ads
+
+    try:
+        yield from parse_ads(text)
+    except ParseError as error:
+        raise CommandError(f"{'standard input' if source == '-' else source}:{error}") from None
+
+
+def _ads(args: argparse.Namespace) -> list[Any]:
     from roost.runtime.files.bounded_text import bounded_text
     from roost.wire.ads import ad_data
 
@@ -73,7 +87,7 @@ def _ads(args: argparse.Namespace) -> list[Any]:
     except OSError as error:
         raise CommandError(f"{args.file}: {error.strerror}") from None
     found = []
-    for number, ad in enumerate(parse_ads(text), 1):
+    for number, ad in enumerate(_parsed(text, args.file), 1):
         if args.type and "MyType" not in ad:
             ad["MyType"] = args.type
         for name in ("MyType", "Name"):

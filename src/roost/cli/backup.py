@@ -23,7 +23,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     """Add ``backup`` and ``restore``."""
     parser = subparsers.add_parser(
         "backup",
-        help="copy all that a pool keeps into one file",
+        help="copy all data of a pool into one file",
         description="Copy everything that a pool keeps in its state directory and databases into one file, while the "
         "pool runs or not: jobs, history, audit trail, files of jobs, priorities, cell and configuration.",
     )
@@ -36,7 +36,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     parser = subparsers.add_parser(
         "restore",
-        help="make a pool from a backup",
+        help="restore a pool from a backup",
         description="Restore a backup into an empty state directory. Nothing is written unless the whole file is as "
         "it was written.",
     )

@@ -21,7 +21,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     """Add ``drain``."""
     parser = subparsers.add_parser(
         "drain",
-        help="drain a machine of its jobs",
+        help="drain a machine: its jobs end, and no others start",
         description="Drain a machine: its jobs end, and no others start until --then or --cancel allows them.",
     )
     add_pool_options(parser)

@@ -55,7 +55,9 @@ _SCRIPTS: Final = {"PROLOG": ScriptPoint.PROLOG, "EPILOG": ScriptPoint.EPILOG}
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add ``hook``."""
     parser = subparsers.add_parser(
-        "hook", help="try a hook by hand", description="Try programs that bring jobs to slots and report on them."
+        "hook",
+        help="test a hook without a pool",
+        description="Test programs that fetch jobs for slots and report on them.",
     )
     actions = parser.add_subparsers(dest="action", metavar="COMMAND", title="commands", required=True)
     test = actions.add_parser(

@@ -28,7 +28,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     """Add ``logs``."""
     parser = subparsers.add_parser(
         "logs",
-        help="show what jobs print",
+        help="print the output of jobs",
         description="Print the standard output of jobs on standard output and their standard error on standard error. "
         "For a job that runs, both are read on its machine.",
     )

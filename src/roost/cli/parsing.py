@@ -29,8 +29,8 @@ class Parser(argparse.ArgumentParser):
             raise CommandError(
                 f"{name} needs a command: {_listed(inner.choices)}\n    hint: `{self.prog} --help` describes them"
             )
-        hint = f"    hint: `{self.prog} --help` lists what it takes"
-        raise CommandError(f"{name and f'{name}: '}{message}\n{hint}")
+        hint = f"    hint: `{self.prog} --help` lists its options and arguments"
+        raise CommandError(f"{name and f'{name}: '}{_readable(message)}\n{hint}")
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if isinstance(action, argparse._SubParsersAction) and value not in action.choices:
@@ -40,12 +40,22 @@ class Parser(argparse.ArgumentParser):
                 f"{value!r} is not a command of {self.prog}\n"
                 f"    hint: {about or meant(str(value), action.choices)}`{self.prog} --help` lists the commands"
             )
-        super()._check_value(action, value)
+        if action.choices is not None and value not in action.choices:
+            text = f"{value!r} is not {_listed(map(str, action.choices))}"
+            raise argparse.ArgumentError(action if action.option_strings else None, text)
 
 
 def also(parser: argparse.ArgumentParser, action: argparse.Action, name: str) -> None:
     """Also accept a former name of an option, which no help and no documentation shows."""
     parser._option_string_actions[name] = action
+
+
+def _readable(message: str) -> str:
+    """argparse's message about an argument, in plain words."""
+    text = message.removeprefix("argument ")
+    for kind, name in (("int", "a whole number"), ("float", "a number")):
+        text = re.sub(rf"invalid {kind} value: (.*)", rf"\1 is not {name}", text)
+    return text
 
 
 def _listed(names: Iterable[str]) -> str:
@@ -77,7 +87,7 @@ def refusal(parser: argparse.ArgumentParser, unknown: Sequence[str]) -> CommandE
     told = f"{name} is not an option" if first else f"{unknown[0]!r} is not an argument"
     return CommandError(
         f"{told} of {parser.prog}\n"
-        f"    hint: {meant(name, known) if first else ''}`{parser.prog} --help` lists what it takes"
+        f"    hint: {meant(name, known) if first else ''}`{parser.prog} --help` lists its options and arguments"
     )
 
 

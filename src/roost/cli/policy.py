@@ -45,7 +45,7 @@ from roost.startd.layout.problems import LayoutCode
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add ``policy`` and its commands."""
-    parser = subparsers.add_parser("policy", help="check policy before it acts")
+    parser = subparsers.add_parser("policy", help="check a policy before you use it")
     commands = parser.add_subparsers(dest="policy_command", required=True, metavar="COMMAND")
     _add_lint(commands)
     rules = commands.add_parser("rules", help="the linter's rules", description="List the linter's rules.")

@@ -23,7 +23,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     """Add ``retry``."""
     parser = subparsers.add_parser(
         "retry",
-        help="run jobs again that failed",
+        help="run failed jobs again",
         description="Submit the jobs of a cluster that ended with a status other than 0, by a signal, or were removed, "
         "as a new cluster; release those that are on hold. Jobs run with what they were submitted with, and their "
         "files are read again. Jobs that ended with status 0 are left alone, unless they are named one by one or --all "
@@ -78,8 +78,8 @@ def _retry(pool: Pool, args: argparse.Namespace) -> dict[str, Any]:
 def _nothing(there: list[dict[str, Any]], args: argparse.Namespace) -> str:
     names = " ".join(args.job)
     if there:
-        return f"no job of {names} has failed: {counted(len(there), 'job')} still idle or running"
-    return f"no job of {names} has failed, or there was none: `roost history {names}` lists those that have ended"
+        return f"{names} has no failed jobs; {counted(len(there), 'job')} still idle or running"
+    return f"{names} has no failed jobs; `roost history {names}` lists its jobs that have ended"
 
 
 def _submitted(pool: Pool, rows: list[dict[str, Any]], memory_mb: int | None) -> int:

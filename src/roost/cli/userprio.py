@@ -40,7 +40,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def run(args: argparse.Namespace) -> int:
     """Run ``userprio``."""
-    chosen = [name for name in _ACTIONS if getattr(args, name) not in (None, False)]
+    chosen = [name for name in _ACTIONS if (given := getattr(args, name)) is not None and given is not False]
     if chosen:
         return _change(args, chosen[0])
     rows = [row for row in with_pool(args, _rows) if not args.user or row["user"] in args.user]

@@ -134,7 +134,10 @@ def test_the_help_of_another_systems_command_fits_the_terminal(
         ("config chek", "'chek' is not a command of roost config\n    hint: did you mean check? `roost config --help`"),
         ("queue --hed", "--hed is not an option of roost queue\n    hint: did you mean --held? `roost queue --help`"),
         ("explain job 1.0 --hme=x", "--hme is not an option of roost explain job\n    hint: did you mean --home?"),
-        ("down now", "'now' is not an argument of roost down\n    hint: `roost down --help` lists what it takes"),
+        (
+            "down now",
+            "'now' is not an argument of roost down\n    hint: `roost down --help` lists its options and arguments",
+        ),
         ("--versoin", "--versoin is not an option of roost\n    hint: did you mean --version?"),
         ("help request_memry", "no help on 'request_memry'\n    hint: did you mean `roost help request_memory`?"),
         ("help exit-statsu", "hint: did you mean `roost help exit-status`?"),
@@ -145,10 +148,17 @@ def test_the_help_of_another_systems_command_fits_the_terminal(
         ),
         ("explain", "roost: explain needs a command: expr, "),
         (
+            "queue --limit x",
+            "roost: queue: -n/--limit: 'x' is not a whole number\n    hint: `roost queue --help` lists",
+        ),
+        ("userprio ann --floor x", "roost: userprio: --floor: 'x' is not a number\n"),
+        ("completion csh", "roost: completion: 'csh' is not bash, zsh or fish\n    hint: `roost completion --help`"),
+        ("drain --then x", "roost: drain: --then: 'x' is not nothing, resume, exit, restart or reconfig\n"),
+        (
             "config get",
             "roost: config get: the following arguments are required: NAME\n    hint: `roost config get --help`",
         ),
-        ("history --limit x", "roost: history: argument -n/--limit: invalid"),
+        ("history --limit x", "roost: history: -n/--limit: 'x' is not a whole number"),
         ("zzzz", "roost: 'zzzz' is not a command of roost\n    hint: `roost --help` lists the commands"),
     ],
 )

@@ -53,7 +53,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     """Declare the command."""
     parser = subparsers.add_parser(
         "explain",
-        help="say why a job waits, or a slot or an expression is as it is",
+        help="explain a waiting job, the state of a slot or the value of an expression",
         description="Say why a job waits, why a slot is in its state, or why an expression has its value.",
     )
     commands = parser.add_subparsers(dest="explain_command", metavar="COMMAND", title="commands", required=True)

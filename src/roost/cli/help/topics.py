@@ -17,8 +17,8 @@ TOPICS: Final = {
     "pools": Topic(
         "Which pool",
         """\
-A pool lives in a state directory. It is the one that `--home` names, else the environment variable `ROOST_HOME`, else
-`~/.local/state/roost`. Commands find the running pool through that directory and nothing else.""",
+A pool has a state directory, by which commands find it. The directory is the value of `--home`, or else of the
+environment variable `ROOST_HOME`, or else `~/.local/state/roost`.""",
     ),
     "jobs": Topic(
         "Job names",
@@ -39,7 +39,7 @@ do not rename any.""",
 |---|---|
 | 0 | success; the answer is yes |
 | 1 | the answer is no: no job matched, a job failed, the job would not run, nothing is recorded |
-| 2 | failure: wrong usage, no pool, a rejected request, a timeout; the message says what to do |
+| 2 | failure: wrong usage, no pool, a refused request, a timeout; the message says what to do |
 | 3 | an internal error; please report it |
 | 130 | ended by Ctrl-C |""",
     ),
@@ -48,7 +48,7 @@ do not rename any.""",
         """\
 | variable | effect |
 |---|---|
-| `ROOST_HOME` | state directory of the pool, where `--home` is not given |
+| `ROOST_HOME` | state directory of the pool, if `--home` is not given |
 | `NO_COLOR` | disables colours, which are used only on a terminal |
 | `COLUMNS` | width of tables |
 | `ROOST_TRACEBACK` | if set to anything, an internal error prints its traceback |

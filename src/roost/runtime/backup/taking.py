@@ -62,6 +62,8 @@ def take(home: Home, config: Config, target: Path, *, keys: bool) -> Taken:
     """Write a backup. Raises BackupError, ConfigError, OSError."""
     if target.exists():
         raise BackupError(f"{target} exists; name another file")
+    if not target.parent.is_dir():
+        raise BackupError(f"cannot write {target}: directory {target.parent} does not exist")
     with _staged(home) as stage:
         schemas = {}
         for kept in databases(home, config):
