@@ -218,7 +218,7 @@ def test_a_job_that_was_removed_is_submitted_again_as_by_its_description(pool: P
         "cluster": None, "of": [], "released": [f"{more}.0"],
     }  # fmt: skip
     assert [(ad["RequestMemory"], ad["JobStatus"]) for ad in pool.jobs(more)] == [(77, 1)]
-    assert "has failed: 1 job still idle or running" in pool.try_("retry", str(more)).stderr
+    assert "has no failed jobs; 1 job still idle or running" in pool.try_("retry", str(more)).stderr
     assert "99999 has no failed jobs" in pool.try_("retry", "99999").stderr
     pool("rm", str(more), str(again))
 
