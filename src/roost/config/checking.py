@@ -33,6 +33,8 @@ from roost.config.references import plain_references
 from roost.config.subsystems import LEVELS
 from roost.config.suggest import near, near_among
 from roost.config.table import Definition, Origin
+from roost.config.templates import BY_NAME as TEMPLATES_BY_NAME
+from roost.config.templates import WITHOUT_EFFECT
 from roost.config.transforms import is_for_jobs, is_of_job
 from roost.config.values import Reading, problem_of
 
@@ -72,7 +74,13 @@ _LISTS = {
     "job_transform_": "JOB_TRANSFORM_NAMES",
 }
 #: How names begin that limit what users may do.
-_LIMITING = re.compile(rf"deny_|max_jobs_|allow_(?:{'|'.join(LEVELS)})_")
+_LIMITING = re.compile(rf"deny_|max_jobs_|allow_(?:{'|'.join(LEVELS)})_|allow_(?:{'|'.join(SUBSYSTEMS)})\Z")
+#: Knobs of HTCondor alone that keep jobs and their files apart from others.
+_SHIELDING = frozenset({"encrypt_execute_directory", "singularity_job"})
+#: What follows SEC_ in the names of a level's knobs.
+_SECURITY = re.compile(rf"(?:{'|'.join(LEVELS)})_(?:authentication|encryption|integrity|negotiation|crypto|session)")
+#: Category and name of each template.
+_TEMPLATES = WITHOUT_EFFECT | TEMPLATES_BY_NAME.keys()
 #: Knobs whose requirement is met if all message servers are reached by TLS.
 _BY_TLS = ("SEC_<CONTEXT>_ENCRYPTION", "SEC_<CONTEXT>_INTEGRITY")
 #: lists of names of macros that are published
@@ -90,6 +98,7 @@ def check(config: Config) -> list[Diagnostic]:
     """All findings about a configuration, sorted by place."""
     found = list(config.log)
     used = _used_names(config)
+    in_force = _used_names(config, old=False)
     circles: dict[frozenset[str], tuple[tuple[str, ...], Definition]] = {}
     for key, chain in config.chains.items():
         definition = chain[-1]
@@ -97,7 +106,7 @@ def check(config: Config) -> list[Diagnostic]:
         found.extend(findings)
         for circle in met:
             circles.setdefault(frozenset(circle), (circle, definition))
-        found.extend(_name(definition, used))
+        found.extend(_name(definition, used, in_force))
         found.extend(_undefined(config, key, definition))
         found.extend(_effect(config, key, definition, used))
     found.extend(_circle(config, circle, met_in) for circle, met_in in circles.values())
@@ -159,11 +168,12 @@ def _value(config: Config, key: str, definition: Definition) -> tuple[list[Diagn
     return findings, []
 
 
-def _name(definition: Definition, used: frozenset[str]) -> list[Diagnostic]:
-    """Problems of the name itself."""
+def _name(definition: Definition, used: frozenset[str], in_force: frozenset[str]) -> list[Diagnostic]:
+    """Problems of the name itself; `in_force` are the names that values other than those of old names refer to."""
     name, span = definition.name, definition.span
     present = replacement(name)
-    if present == "" and name.lower() in used:
+    # A macro that has an old name does what the values that use it do.
+    if (present == "" and name.lower() in used) or (present and _protects(present) and name.lower() in in_force):
         return []
     if present is not None and not span.is_template:
         if _protects(present):
@@ -189,9 +199,14 @@ def _name(definition: Definition, used: frozenset[str]) -> list[Diagnostic]:
         severity = _severity(typed.name)
         return [diagnostic(Code.SLOT_PREFIX_IGNORED, message, span, name=name, remedy=remedy, severity=severity)]
     suggestion = near(base) or _near_of_type(name, base) or _near_of_family(base) or _near_of_member(base)
+    suggestion = suggestion or _without_prefix(name, base)
+    message = f"nothing reads {name}"
+    if (base, definition.text.strip().lower()) in _TEMPLATES:
+        remedy = f"Write `use {base.upper()} : {definition.text.strip()}`."
+        return [diagnostic(Code.NEAR_MISS, message, span, name=name, remedy=remedy)]
     if suggestion is None:
         return _unknown_limit(definition, base)
-    message, severity = f"nothing reads {name}", _severity(suggestion)
+    severity = _severity(suggestion)
     return [diagnostic(Code.NEAR_MISS, message, span, name=name, suggestion=suggestion, severity=severity)]
 
 
@@ -281,8 +296,10 @@ def _not_listed(config: Config, key: str, row: Knob) -> str:
 
 
 def _of_htcondor(definition: Definition) -> Diagnostic:
-    message = f"{definition.name} has no effect: it is a knob of HTCondor that Roost does not read"
-    return diagnostic(Code.WITHOUT_EFFECT, message, definition.span, name=definition.name, severity=Severity.NOTE)
+    name = definition.name
+    message = f"{name} has no effect: it is a knob of HTCondor that Roost does not read"
+    severity = Severity.ERROR if name.lower().rpartition(".")[2] in _SHIELDING else Severity.NOTE
+    return diagnostic(Code.WITHOUT_EFFECT, message, definition.span, name=name, severity=severity)
 
 
 def _is_by_tls(config: Config) -> bool:
@@ -324,12 +341,17 @@ def _near_of_member(base: str) -> str | None:
     return None
 
 
-def _used_names(config: Config) -> frozenset[str]:
-    """Names that other values refer to, or that are published in ads."""
+def _without_prefix(name: str, base: str) -> str | None:
+    """The name of a knob of security that lacks its SEC_."""
+    return f"SEC_{name}" if base == name.lower() and _SECURITY.match(base) and find(f"sec_{base}") else None
+
+
+def _used_names(config: Config, *, old: bool = True) -> frozenset[str]:
+    """Names that other values refer to (unless `old`, only those of present names), or that are published in ads."""
     used: set[str] = set()
-    for chain in config.chains.values():
+    for key, chain in config.chains.items():
         for definition in chain:
-            if "$" in definition.text:
+            if "$" in definition.text and (old or replacement(key) is None):
                 used.update(name for name, _ in plain_references(definition.text))
     for name in _PUBLISHING:
         for key in (

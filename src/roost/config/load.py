@@ -317,7 +317,7 @@ class Loader:
             template = BY_NAME.get(key)
             if template is None and key in WITHOUT_EFFECT:
                 message = f"{category.upper()}:{name} is a template of HTCondor that has no effect in Roost"
-                self.log.report(Code.TEMPLATE_WITHOUT_EFFECT, message, span)
+                self.log.report(Code.TEMPLATE_WITHOUT_EFFECT, message, span, name=":".join(key))
             elif template is None:
                 meant = near_among(name, (one.name for one in ALL if one.category.lower() == category.lower()))
                 message = f"there is no template {category.upper()}:{name}"

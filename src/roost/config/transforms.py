@@ -15,6 +15,8 @@ _TRANSFORM: Final = re.compile(
     r"(?:job|submit)_transform_(?!names\Z)|job_router_transform_|job_router_route_(?!names\Z)|job_router_defaults\Z"
     r"|job_router_entries\Z"
 )
+#: Transforms that share their macros with one another and with the route that a job takes, which may be a site's own.
+_OF_ROUTER: Final = re.compile(r"job_router_transform_")
 _TEMPLATE: Final = re.compile(r"submit_template_(?!names\Z)")
 _MADE: Final = re.compile(
     r"^[ \t]*(?:EVALMACRO[ \t]+([A-Za-z_]\w*)|([A-Za-z_]\w*)[ \t]*=(?!=))", re.IGNORECASE | re.MULTILINE
@@ -35,7 +37,7 @@ def is_for_jobs(key: str) -> bool:
 def is_of_job(key: str, text: str, name: str) -> bool:
     """Whether a case-folded macro in the value of a name is defined by the value or comes from the job."""
     base = key.rpartition(".")[2]
-    if _TEMPLATE.match(base):
+    if _TEMPLATE.match(base) or _OF_ROUTER.match(base):
         return True
     return _TRANSFORM.match(base) is not None and (name.startswith("my.") or name in made_in(text))
 

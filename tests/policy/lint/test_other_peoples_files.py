@@ -24,6 +24,20 @@ SOUND = {
     "macros of a transform of the router": (
         "JOB_ROUTER_TRANSFORM_Cpus @=jrt\n  EVALMACRO orig OriginalCpus ?: 1\n  SET RequestCpus $INT(orig)\n@jrt\n"
     ),
+    "macros of a transform that another one or the route makes": (
+        "JOB_ROUTER_TRANSFORM_Base @=jrt\n  EVALMACRO whole RequestCpus > 32\n@jrt\n"
+        "JOB_ROUTER_TRANSFORM_Cpus @=jrt\n  if $(whole) && $(UNIVERSE) == 5\n"
+        "    SET RequestCpus $(cores_of_route)\n  endif\n@jrt\n"
+    ),
+    "a reason of the removal of jobs": (
+        'SYSTEM_PERIODIC_REMOVE = NumJobStarts > 10\nSYSTEM_PERIODIC_REMOVE_REASON = "started too often"\n'
+        "SYSTEM_PERIODIC_REMOVE_SUBCODE = 7\n"
+    ),
+    "a question whether a knob has a value": (
+        'SCHEDD_ATTRS = QueueName\nQueueName = ifThenElse(size("$(SCHEDD_NAME)") > 0, "$(SCHEDD_NAME)", "main")\n'
+    ),
+    "the default of a knob refers to another": 'STARTD_ATTRS = Pool\nPool = "$(COLLECTOR_HOST)"\n',
+    "what a program of the site may define": "LOCAL_CONFIG_FILE = /usr/libexec/site_config|\nSITE = $(SITE_DEFAULTS)\n",
     "a route with macros of its own": (
         "JOB_ROUTER_ROUTE_NAMES = Site\nJOB_ROUTER_ROUTE_Site @=jrt\n  UNIVERSE VANILLA\n  queue = short\n"
         '  SET remote_queue "$(queue)"\n  SET Hold $(MY.HeldUntil:0)\n@jrt\n'
@@ -43,6 +57,20 @@ SOUND = {
     ),
     "names that HTCondor knows and gives no value": "ALLOW_NEGOTIATOR_SCHEDD = $(FLOCK_TO), nego@example.org\n",
     "a knob of HTCondor that looks like another": "USE_AFS = True\n",
+    "everyone may submit who proves a name": (
+        "SEC_DEFAULT_AUTHENTICATION = REQUIRED\nALLOW_WRITE = *\nALLOW_READ = *\nDENY_WRITE = anonymous@example.org\n"
+    ),
+    "a template of HTCondor that requires names": "use security : recommended_v9_0\nALLOW_WRITE = *\n",
+    "the macros of a file that leaves the policy to another": (
+        "FITS_SITE = TARGET.RequestCpus <= Cpus\nFITS_SITE = $(FITS_SITE) && TARGET.RequestMemory <= Memory\n"
+    ),
+    "an old name that the present one is made of": (
+        "HOSTALLOW_WRITE = *@example.org\nALLOW_WRITE = $(HOSTALLOW_WRITE), ann@example.net\n"
+    ),
+    "what looks like a variable of a shell in the arguments of a program": (
+        "STARTD_CRON_JOBLIST = PROBE\nSTARTD_CRON_PROBE_EXECUTABLE = /usr/libexec/probe\n"
+        "STARTD_CRON_PROBE_ARGS = ^[a-z]+$ $HOME $1 $$(Memory)\n"
+    ),
     "a template of submit files has arguments": (
         "SUBMIT_TEMPLATE_NAMES = $(SUBMIT_TEMPLATE_NAMES) Big\nSUBMIT_TEMPLATE_Big @=end\n"
         "  request_memory = $(1:2)GB\n  log = $(Cluster).log\n@end\n"
@@ -53,6 +81,18 @@ WRONG = {
     "RST532": "ALLOW_ADMINISTRATOR = *\n",
     "RST533": "SEC_DEFAULT_AUTHENTICATION_METHODS = FS, CLAIMTOBE\n",
     "RST514": "USERNAME = somebody\n",
+    "RST527": "START = Cpus > 1\nFITS_SITE = Cpus > 2\nFITS_SITE = $(FITS_SITE) && Memory > 1024\n",
+    "RST530": "HOSTALLOW_WRITE = *@example.org\nHOSTALLOW_READ = $(HOSTALLOW_WRITE)\n",
+    "RST534": "SITE_ADMINS = $SITE_ADMINS, ann@example.org\n",
+}
+
+
+#: Settings that nothing reads, and what the remedy names.
+UNREAD = {
+    "CLIENT_AUTHENTICATION_METHODS = FS, SSL": "SEC_CLIENT_AUTHENTICATION_METHODS",
+    "DEFAULT_ENCRYPTION = REQUIRED": "SEC_DEFAULT_ENCRYPTION",
+    "SECURITY = Host_Based": "`use SECURITY : Host_Based`",
+    "Role = Execute": "`use ROLE : Execute`",
 }
 
 
@@ -68,6 +108,62 @@ def test_nothing_is_said_about_it(text: str) -> None:
 @pytest.mark.parametrize(("code", "text"), WRONG.items(), ids=WRONG)
 def test_a_mistake_of_that_kind_is_still_seen(code: str, text: str) -> None:
     assert code in {one.code for one in found(text)}
+
+
+@pytest.mark.parametrize(("text", "meant"), UNREAD.items(), ids=UNREAD)
+def test_a_setting_that_lacks_its_prefix_is_seen(text: str, meant: str) -> None:
+    [one] = [one for one in found(f"{text}\n") if one.code == "RST509"]
+    assert one.message == f"nothing reads {text.partition(' ')[0]}"
+    assert meant in one.remedy
+    # The same name as a macro of the configuration's own is right.
+    assert "RST509" not in {one.code for one in found(f"{text}\nSITE = $({text.partition(' ')[0]})\n")}
+
+
+@pytest.mark.parametrize("methods", ["CLAIMTOBE, FS", "FS, ANONYMOUS"])
+def test_everyone_is_admitted_where_any_name_is_believed(methods: str) -> None:
+    text = f"SEC_DEFAULT_AUTHENTICATION = REQUIRED\nSEC_DEFAULT_AUTHENTICATION_METHODS = {methods}\nALLOW_WRITE = *\n"
+    assert {"RST532", "RST533"} <= {one.code for one in found(text)}
+
+
+def test_authentication_of_another_daemon_does_not_count() -> None:
+    text = "COLLECTOR.SEC_DEFAULT_AUTHENTICATION = REQUIRED\nALLOW_WRITE = *\n"
+    assert "RST532" in {one.code for one in found(text)}
+
+
+def test_everyone_may_not_be_a_daemon_whoever_proves_a_name() -> None:
+    assert "RST532" in {one.code for one in found("SEC_DEFAULT_AUTHENTICATION = REQUIRED\nALLOW_DAEMON = *\n")}
+
+
+def test_a_list_by_its_old_name_admits_nobody() -> None:
+    assert {one.code for one in found("HOSTALLOW_WRITE = *\n")} == {"RST530"}
+    assert {one.code for one in found("HOSTALLOW_WRITE = *\nALLOW_WRITE = $(HOSTALLOW_WRITE)\n")} == {"RST532"}
+
+
+def test_a_list_of_a_daemon_instead_of_a_level_is_seen() -> None:
+    [one] = [one for one in found("ALLOW_COLLECTOR = condor@example.org\n") if one.severity is Severity.ERROR]
+    assert one.message == "ALLOW_COLLECTOR has no effect: COLLECTOR is not an authorization level"
+
+
+def test_what_shields_jobs_in_htcondor_alone_is_an_error() -> None:
+    [one] = found("ENCRYPT_EXECUTE_DIRECTORY = True\n")
+    assert (one.code, one.severity) == ("RST530", Severity.ERROR)
+
+
+def test_an_attribute_that_the_configuration_sets_is_not_called_missing() -> None:
+    text = "SCHEDD_ATTRS = IsBusy, IsFree\nIsBusy = TotalRunningJobs > 100\nIsFree = !IsBusy\n"
+    [one] = [one for one in found(text) if one.code == "RST118"] or [None]
+    if one is not None:
+        assert one.message == "!IsBusy is UNDEFINED where IsBusy is UNDEFINED itself"
+    unset = "SCHEDD_ATTRS = IsFree\nIsFree = !IsBusy\n"
+    [one] = [one for one in found(unset) if one.code == "RST118"]
+    assert one.message == "!IsBusy is UNDEFINED where IsBusy is missing"
+
+
+def test_a_reference_as_in_a_shell_gets_its_parentheses() -> None:
+    [one] = [one for one in found("SITE_ADMINS = \\\n  $SITE_ADMINS, \\\n  ann@example.org\n") if one.code == "RST534"]
+    assert (one.place.line, one.place.column) == (2, 3)
+    assert one.fix is not None
+    assert [(edit.old, edit.new) for edit in one.fix.edits] == [("$SITE_ADMINS", "$(SITE_ADMINS)")]
 
 
 def test_a_macro_that_only_roost_has_is_missing_for_htcondor() -> None:

@@ -88,6 +88,12 @@ class Scope:
             return True
         return any(self._in(name, side) is not None for side in sides)
 
+    def sets(self, name: str, scope: str | None = None) -> bool:
+        """Whether the configuration itself publishes a name with a value, so that the ads of this scope have it."""
+        side = self.target if scope == "target" else self.my
+        published = self.published.get(side, {}).get(fold(name))
+        return published is not None and published() is not FOREIGN
+
     def spellings(self, scope: str | None = None) -> list[str]:
         """The names that the ads of this scope are known to have."""
         sides = {None: (self.my, self.target), "my": (self.my,), "target": (self.target,)}[scope]

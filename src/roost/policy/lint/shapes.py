@@ -48,6 +48,12 @@ def references(expression: Expression) -> Iterator[tuple[Node, str | None, str]]
             yield node, *found
 
 
+def lack(expression: Expression, node: Node) -> str:
+    """Why a reference can be UNDEFINED: the ad lacks the attribute or, if the configuration sets it, its value is."""
+    found = reference(node)
+    return "UNDEFINED itself" if found is not None and expression.scope.sets(found[1], found[0]) else "missing"
+
+
 def is_reference_to(node: Node, *names: str) -> bool:
     """Whether the node is a reference to one of some attributes, in any scope."""
     found = reference(node)

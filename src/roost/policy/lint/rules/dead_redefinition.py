@@ -1,6 +1,7 @@
 """A macro changed without effect.
 
-What: A macro is defined again, but no knob uses it, not even through other macros.
+What: A macro is defined again, but no knob uses it, not even through other macros. Files that set no policy are left
+out: they define macros for others.
 
 Why: The manual once said that MachineBusy is what SUSPEND and PREEMPT are made of; in the policy that it prints they
 are not. Adding working hours to MachineBusy then does nothing.
@@ -40,6 +41,8 @@ _CONDITION = re.compile(r"&&|\|\||[<>]|[=!]=|=[?!]=")
 
 @pool_rule("RST527", Severity.WARNING, "A6")
 def check(pool: Pool) -> Iterator[Hit]:
+    if not any(one.policy for one in pool.expressions):
+        return
     used = reachable(pool)
     for key, chain in pool.user_definitions():
         changed = len(chain) > 1 and chain[-1].origin is Origin.FILE and chain[-1].text != chain[-2].text

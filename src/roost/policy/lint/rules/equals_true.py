@@ -27,7 +27,7 @@ from roost.classad.syntax import Binary, Node, Op, Paren
 from roost.policy.lint.abstract import Types
 from roost.policy.lint.pool import Expression
 from roost.policy.lint.registry import Hit, expression_rule
-from roost.policy.lint.shapes import binaries, is_boolean, operator_fix, reference
+from roost.policy.lint.shapes import binaries, is_boolean, lack, operator_fix, reference
 from roost.policy.model import ValueKind
 
 
@@ -42,7 +42,7 @@ def check(expression: Expression) -> Iterator[Hit]:
                 continue
             new = "=?=" if node.op is Op.EQ else "=!="
             yield Hit(
-                message=f"{expression.text(node)} is UNDEFINED where {found[1]} is missing",
+                message=f"{expression.text(node)} is UNDEFINED where {found[1]} is {lack(expression, side)}",
                 remedy=f"Write {new}: it is TRUE or FALSE whatever the ad has.",
                 node=node,
                 severity=Severity.NOTE if _harmless(expression, node, other) else None,

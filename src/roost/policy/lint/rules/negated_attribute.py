@@ -24,7 +24,7 @@ from roost.classad.syntax import Op, Unary
 from roost.policy.lint.abstract import Types
 from roost.policy.lint.pool import Expression
 from roost.policy.lint.registry import Hit, expression_rule
-from roost.policy.lint.shapes import is_comparison, reference, span_fix
+from roost.policy.lint.shapes import is_comparison, lack, reference, span_fix
 
 
 @expression_rule("RST118", Severity.WARNING, "B5", fixes=True)
@@ -39,7 +39,7 @@ def check(expression: Expression) -> Iterator[Hit]:
             continue
         text = expression.text(node.operand)
         yield Hit(
-            message=f"!{text} is UNDEFINED where {text} is missing",
+            message=f"!{text} is UNDEFINED where {text} is {lack(expression, node.operand)}",
             remedy=f"Write {text} =!= True.",
             node=node,
             fix=span_fix(expression, *node.span, f"({text} =!= True)", f"write {text} =!= True")

@@ -29,7 +29,8 @@ from roost.policy.lint.registry import Hit, pool_rule
 _CONTEXT = r"(?:default|write|daemon|administrator|config|negotiator|owner|advertise_(?:master|schedd|startd))"
 _WHETHER = re.compile(rf"sec_{_CONTEXT}_authentication\Z")
 _METHODS = re.compile(rf"sec_{_CONTEXT}_authentication_methods\Z")
-_BELIEVING = ("CLAIMTOBE", "ANONYMOUS")
+#: Methods that believe any name.
+BELIEVING = ("CLAIMTOBE", "ANONYMOUS")
 
 
 @pool_rule("RST533", Severity.WARNING)
@@ -52,6 +53,6 @@ def _message(base: str, text: str) -> str:
     if _WHETHER.match(base) and text in ("NEVER", "OPTIONAL"):
         return "no user has to prove a name" if text == "NEVER" else "a user may choose not to prove a name"
     if _METHODS.match(base):
-        found = [one for one in re.split(r"[,\s]+", text) if one in _BELIEVING]
+        found = [one for one in re.split(r"[,\s]+", text) if one in BELIEVING]
         return f"{found[0]} proves nothing about a user" if found else ""
     return ""

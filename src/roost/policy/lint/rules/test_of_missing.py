@@ -25,7 +25,7 @@ from roost.classad.values import fold
 from roost.policy.lint.abstract import Types
 from roost.policy.lint.pool import Expression
 from roost.policy.lint.registry import Hit, expression_rule
-from roost.policy.lint.shapes import reference, span_fix
+from roost.policy.lint.shapes import lack, reference, span_fix
 
 
 @expression_rule("RST121", Severity.WARNING, "B13", fixes=True)
@@ -42,7 +42,7 @@ def check(expression: Expression) -> Iterator[Hit]:
             continue
         text = expression.text(test)
         yield Hit(
-            message=f"the value is UNDEFINED where {text} is missing",
+            message=f"the value is UNDEFINED where {text} is {lack(expression, test)}",
             remedy=f"Test {text} =?= True.",
             node=test,
             fix=span_fix(expression, *test.span, f"{text} =?= True", f"test {text} =?= True"),

@@ -20,7 +20,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from roost.base.diagnostics import Severity
-from roost.config import Code, Origin
+from roost.base.records import replace
+from roost.config import Code, KnobType, Origin
+from roost.config.knobs import BY_NAME, ONLY_HTCONDORS
 from roost.config.references import Reference, pieces
 from roost.policy.lint.forwarded import forwarded
 from roost.policy.lint.mapping import place_at
@@ -51,11 +53,19 @@ _PACKAGED = frozenset(
 
 @pool_rule("RST508", Severity.WARNING, "A5")
 def check(pool: Pool) -> Iterator[Hit]:
+    # The linter runs no programs, and what the configuration takes from one may define anything.
+    severity = Severity.NOTE if any(one.endswith(" |") for one in pool.config.sources) else None
+    yield from (hit if hit.severity else replace(hit, severity=severity) for hit in _undefined(pool))
+
+
+def _undefined(pool: Pool) -> Iterator[Hit]:
     seen = set()
     for expression in pool.expressions:
         for use in expression.mapped.uses:
             known = use.name.lower() in (use.definition.name.lower(), *_PACKAGED)
-            if not use.undefined or known:
+            if not use.undefined or known or use.definition.origin is Origin.DEFAULT:
+                continue
+            if expression.problem is None and _is_knob(use.name.lower()):
                 continue
             seen.add((use.definition.name.lower(), use.name.lower()))
             # If the gap makes the expression unreadable, that is what has to be known first.
@@ -80,6 +90,12 @@ def check(pool: Pool) -> Iterator[Hit]:
                     place=place_at(definition, offset, len(name) + 3),
                     knob=definition.name,
                 )
+
+
+def _is_knob(name: str) -> bool:
+    """Whether it is a knob that may well have no value, so that an expression asks whether it has one."""
+    row = BY_NAME.get(name)
+    return name in ONLY_HTCONDORS or (row is not None and row.type is not KnobType.EXPRESSION)
 
 
 def _plain_references(text: str) -> Iterator[tuple[str, int]]:
