@@ -175,6 +175,8 @@ def _name(definition: Definition, used: frozenset[str], in_force: frozenset[str]
     # A macro that has an old name does what the values that use it do.
     if (present == "" and name.lower() in used) or (present and _protects(present) and name.lower() in in_force):
         return []
+    if present and name.lower() in in_force and _is_own(name, present, used):
+        return []
     if present is not None and not span.is_template:
         if _protects(present):
             # The existence of a new name must not suggest that the old one protects.
@@ -208,6 +210,12 @@ def _name(definition: Definition, used: frozenset[str], in_force: frozenset[str]
         return _unknown_limit(definition, base)
     severity = _severity(suggestion)
     return [diagnostic(Code.NEAR_MISS, message, span, name=name, suggestion=suggestion, severity=severity)]
+
+
+def _is_own(name: str, present: str, used: frozenset[str]) -> bool:
+    """Whether a macro such as VM1_LOAD is the configuration's own: neither a knob nor an attribute of a slot."""
+    plain = _SLOT_PREFIX.sub("", present.lower())
+    return name.lower().startswith("vm") and plain not in used and plain not in BY_NAME
 
 
 def _unknown_limit(definition: Definition, base: str) -> list[Diagnostic]:

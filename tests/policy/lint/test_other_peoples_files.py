@@ -29,6 +29,7 @@ SOUND = {
         "JOB_ROUTER_TRANSFORM_Cpus @=jrt\n  if $(whole) && $(UNIVERSE) == 5\n"
         "    SET RequestCpus $(cores_of_route)\n  endif\n@jrt\n"
     ),
+    "a macro that is called after a virtual machine": "VM1_LOAD = 0.3\nSTART = LoadAvg < $(VM1_LOAD)\n",
     "a reason of the removal of jobs": (
         'SYSTEM_PERIODIC_REMOVE = NumJobStarts > 10\nSYSTEM_PERIODIC_REMOVE_REASON = "started too often"\n'
         "SYSTEM_PERIODIC_REMOVE_SUBCODE = 7\n"
@@ -81,6 +82,7 @@ WRONG = {
     "RST532": "ALLOW_ADMINISTRATOR = *\n",
     "RST533": "SEC_DEFAULT_AUTHENTICATION_METHODS = FS, CLAIMTOBE\n",
     "RST514": "USERNAME = somebody\n",
+    "RST510": "STARTD_ATTRS = Colour\nVM1_Colour = 1\nSTART = Cpus > $(VM1_Colour)\n",
     "RST527": "START = Cpus > 1\nFITS_SITE = Cpus > 2\nFITS_SITE = $(FITS_SITE) && Memory > 1024\n",
     "RST530": "HOSTALLOW_WRITE = *@example.org\nHOSTALLOW_READ = $(HOSTALLOW_WRITE)\n",
     "RST534": "SITE_ADMINS = $SITE_ADMINS, ann@example.org\n",
