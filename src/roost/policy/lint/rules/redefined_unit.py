@@ -36,8 +36,9 @@ def check(pool: Pool) -> Iterator[Hit]:
             continue
         value = constant_number(pool.value(name) or "")
         if value is not None and value != seconds:
+            others = f"also where others use $({name.upper()})"
             yield Hit(
-                message=f"{definition.name} is {value:g} instead of {seconds} seconds, also where others use $({name.upper()})",
+                message=f"{definition.name} is {value:g} instead of {seconds} seconds, {others}",
                 remedy="Use a name of your own.",
                 place=pool.place(definition),
                 knob=definition.name,
