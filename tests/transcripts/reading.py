@@ -92,7 +92,7 @@ def steps(name: str) -> tuple[bool, dict[int, list[str]]]:
 
     Whether jobs that are not named again were deleted at the beginning of each section, and the steps before commands,
     by their number: ``clean`` (all jobs are deleted), ``keep`` (none are, though a section begins), ``sleep S``,
-    ``run USER COMMAND``.
+    ``start HOST`` (its daemons), ``run USER COMMAND``.
     """
     path = RECORDED / f"{name}.steps"
     found: dict[int, list[str]] = {}

@@ -172,6 +172,8 @@ def _do(place: World, action: str) -> None:
             place.delete_jobs()
         case "sleep":
             place.advance(float(rest))
+        case "start":
+            place.start(rest)
         case "run":
             user, _, command = rest.partition(" ")
             place.run("sgehub", user, command)

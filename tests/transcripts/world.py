@@ -97,11 +97,15 @@ class World:
             self._add_host(name, f"{_NET}.{number}")
         self._start_server()
         for host in (HUB, *NODES):
-            self.root(host, f"{self._roost} up -d --home {_BASE}/{host}")
+            self.start(host)
         # SGE_ROOT where it is in the transcripts, and the commands where users find them.
         self.root(HUB, f"{self._roost} shims gridengine --dir {_BASE}/bin > {_BASE}/shims")
         self.root(HUB, f"{self._roost} cell import {_BASE}/cell")
         self.await_hosts()
+
+    def start(self, host: str) -> None:
+        """Start the daemons of a host."""
+        self.root(host, f"{self._roost} up -d --home {_BASE}/{host}")
 
     def down(self) -> None:
         """End everything."""

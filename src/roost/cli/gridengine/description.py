@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from roost.classad import parse_expression
-from roost.gridengine.commands.names import check_account, check_name
+from roost.gridengine.commands.names import check_account, check_environment, check_name
 from roost.gridengine.commands.paths import Streams, checked
 from roost.gridengine.commands.plan import SubmitSite, describe, plain
 from roost.gridengine.commands.qsub import Asked, requests_of, requirements_of
@@ -46,6 +46,7 @@ def plan_of(asked: Asked, work: Work) -> tuple[str, ClusterPlan]:
         name = posixpath.basename(work.script.file if work.script else work.command)
     check_name(name)
     check_account(asked.texts.get("A", ""))
+    check_environment(asked.texts.get("pe", "").rpartition(" ")[0])
     plan = described(asked, name)
     common = plan.common
     common["CellJobName"] = name

@@ -40,5 +40,6 @@ def _run(name: str, arguments: list[str]) -> int:
         return run(name, arguments)
     except Failure as failure:
         sys.stdout.flush()
-        sys.stderr.write(f"{str(failure).rstrip(os.linesep)}\n")
+        if text := str(failure):
+            sys.stderr.write(f"{text.rstrip(os.linesep)}\n")
         return failure.status

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Final
 
 from roost.cli.gridengine.acting import hold_jobs, of_users
@@ -20,9 +21,10 @@ from roost.explain.cell_tasks import Task
 from roost.gridengine.commands import context
 from roost.gridengine.commands.binding import UNBOUND
 from roost.gridengine.commands.context import OPTIONS as CONTEXT_OPTIONS
-from roost.gridengine.commands.errors import BAD_VALUE, FAILED, Failure
+from roost.gridengine.commands.errors import BAD_VALUE, FAILED, USAGE, Failure
 from roost.gridengine.commands.names import check_account, check_name
-from roost.gridengine.commands.options import Given, Option, taken, usage
+from roost.gridengine.commands.numbers import task_range
+from roost.gridengine.commands.options import Given, Option, is_yes, taken, usage
 from roost.gridengine.commands.paths import Streams
 from roost.gridengine.commands.qsub import OPTIONS as OF_QSUB
 from roost.gridengine.commands.qsub import Asked, requirements_of
@@ -61,6 +63,11 @@ _TOLD: Final = (
     ("v", "environment"), ("V", "environment"),
     ("ckpt", "checkpointing environment"), ("c", "checkpoint attributes"), ("context", "context"),
 )  # fmt: skip
+#: Parts of refusals, and the option that is refused.
+_REFUSED: Final = (
+    ("parallel environment", "pe"), ("requested project", "P"), ("unknown queue", "q"), ("unknown resource", "l"),
+    ('attribute "', "l"),
+)  # fmt: skip
 #: Attributes with numbers.
 _NUMBERS: Final = (cell.SHARE, cell.OVERRIDE_TICKETS, cell.RESERVATION)
 #: Options that affect the files of streams.
@@ -90,6 +97,9 @@ _ONLY_JOBS: Final = 4
 _UNKNOWN: Final = 5
 #: Options of `qsub` that cannot be changed later.
 _LATE: Final = ("-now", "-terse", "-sync", "-clear")
+_WITH_YES: Final = ("-now", "-sync")
+#: It follows the job to which it belongs.
+_TASKS: Final = Option("t", "tasks of the job before it", "task_id_range")
 
 
 class _Denied(Exception):
@@ -108,10 +118,21 @@ def run(name: str, arguments: list[str]) -> int:
 
 
 def _run(arguments: list[str]) -> int:
-    late = next((word for word in arguments if word in _LATE), None)
+    late = next((at for at, word in enumerate(arguments) if word in _LATE), None)
     if late is not None:
-        raise Failure(f"Unknown option {late}\n", _UNKNOWN)
-    given, rest = taken("qalter", arguments, OPTIONS)
+        word, value = arguments[late], arguments[late + 1 : late + 2]
+        if word in _WITH_YES and value:
+            is_yes("qalter", Given(word[1:], tuple(value)))
+        raise Failure(f"Unknown option {word}\n", _UNKNOWN)
+    given, rest = taken("qalter", arguments, (*OPTIONS, _TASKS))
+    tasks = next((each.value for each in given if each.name == "t"), None)
+    if tasks is not None:
+        try:
+            task_range(tasks)
+        except Failure as failure:
+            if failure.status == BAD_VALUE:
+                raise
+        raise Failure(f"found lonely '-t {tasks}' option (The -t option needs a leading job name).", USAGE)
     users = [user for each in given if each.name == "u" for user in each.value.split(",") if user]
     if not rest and not users:
         raise Failure(f"{usage('qalter', OPTIONS, _POSITIONAL)}ERROR! no option argument", FAILED)
@@ -222,7 +243,9 @@ class _Change:
                 answer = pool.ask(queue.Act(action="edit", jobs=jobs, attributes=attributes, reason="qalter"))
                 refused = refused or next(iter(answer.refused.values()), "")
         except Refused as refusal:
-            say(f"{_words(refusal.answer.text or str(refusal))}\n")
+            words = _words(refusal.answer.text or str(refusal))
+            say("".join(f"{line}\n" for line in self._messages_before(pool, number, words)))
+            say(f"{words}\n")
             return FAILED
         if "dependency cycle" in refused:
             say(f"job {number} dependency change {refused}\n")
@@ -263,6 +286,13 @@ class _Change:
         if why is not None:
             say("error: no suitable queues\n" if word == "e" else "warning: no suitable queues\n")
         return FAILED if why is not None and word == "e" else None
+
+    def _messages_before(self, pool: Pool, number: int, refusal: str) -> Iterator[str]:
+        """The messages about options that Grid Engine handles before the refused one; none of them takes effect."""
+        option = next((name for words, name in _REFUSED if words in refusal), None)
+        end = next((words for name, words in _TOLD if name == option), "")
+        lines = self._messages(pool, number) if option in self._options else ()
+        yield from takewhile(lambda line: not line.startswith((f"modified {end} of", "modified job id")), lines)
 
     def _messages(self, pool: Pool, number: int) -> Iterator[str]:
         from roost.runtime.identity import host_name

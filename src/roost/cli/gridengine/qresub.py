@@ -48,6 +48,9 @@ def run(name: str, arguments: list[str]) -> int:
     except Failure as failure:
         raise Failure(str(failure), USAGE) from None
     jobs = [part for word in rest for part in word.split(",") if part]
+    nothing = next((word for word in rest if not word.strip(",")), None)
+    if nothing is not None:
+        raise Failure(f'qalter: Wrong job id list format "{nothing}" specified', BAD_VALUE)
     if not jobs:
         raise Failure(f"{usage('qresub', OPTIONS, _POSITIONAL)}ERROR! no option argument", FAILED)
     holds = "".join(each.value for each in given)

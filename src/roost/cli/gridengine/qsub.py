@@ -32,8 +32,6 @@ _DEPTH_MAX = 10
 def run(name: str, arguments: list[str]) -> int:
     """Run ``qsub``."""
     given, rest = command_line(arguments)
-    for warning in repeated(given):
-        sys.stdout.write(f"qsub: {warning}\n")
     asked, work = _read(given, rest)
     asked.check()
     if asked.tasks is None and "tc" in asked.texts:
@@ -110,6 +108,8 @@ def _read(given: list[Given], rest: list[str]) -> tuple[Asked, Work]:
     """The request of all sources together, and what to run."""
     asked, typed = Asked(), Asked()
     typed.take(given)
+    for warning in repeated(given):
+        sys.stdout.write(f"qsub: {warning}\n")
     if "clear" not in typed.flags:
         for path in request_files():
             asked.take(options_of(words_of_file(path), str(path)))

@@ -78,6 +78,7 @@ def _by_cell(pool: Pool, names: set[str], wanted: Wanted) -> set[str]:
 
 
 def _with_resources(pool: Pool, cell: Cell, instances: list[QueueInstance], requests: str) -> list[QueueInstance]:
+    from roost.gridengine.objects.complex import bad_value, by_any_name
     from roost.gridengine.pool.requests import pairs
     from roost.gridengine.pool.selection import Selection, reports_of
     from roost.gridengine.scheduling import CellSnapshot
@@ -91,4 +92,8 @@ def _with_resources(pool: Pool, cell: Cell, instances: list[QueueInstance], requ
         local_time=datetime.datetime.fromtimestamp(now),
     )
     selection, wanted = Selection(cell, snapshot), pairs(requests)
+    known = by_any_name(cell.complexes.values())
+    if any(pair.name in known and bad_value(known[pair.name], pair.text) for pair in wanted):
+        # As in Grid Engine, without a message.
+        raise Failure("")
     return [one for one in instances if selection.has(one, wanted)]

@@ -17,6 +17,7 @@ _SIGNS: Final = {
     "\t": "Tabulator ('\\t')",
     "\r": "Carriage return ('\\r')",
 }
+_SEPARATORS: Final = {"/": "Slash ('/')", " ": "Space (' ')", "@": _SIGNS["@"], ":": _SIGNS[":"]}
 _KEYWORDS: Final = frozenset(("NONE", "ALL", "TEMPLATE"))
 #: Longest name, characters.
 LENGTH_MAX: Final = 512
@@ -39,10 +40,22 @@ def check_name(name: str) -> None:
         raise rejected(f"denied: the name of the job is longer than {LENGTH_MAX} characters")
 
 
+def check_environment(name: str) -> None:
+    """Raise Failure for a name of a parallel environment that none can have; patterns are names here."""
+    _check_separators(name)
+    if name.upper() in _KEYWORDS:
+        raise rejected(f'Keyword ("{name.upper()}") not allowed as objectname')
+
+
+def _check_separators(text: str) -> None:
+    for sign, called in _SEPARATORS.items():
+        if sign in text:
+            raise rejected(f"{called} not allowed in objectname")
+
+
 def check_account(text: str) -> None:
     """Raise Failure for an account string that a job cannot have."""
-    if "/" in text:
-        raise rejected("Slash ('/') not allowed in objectname")
+    _check_separators(text)
     _check_signs(text)
     if any(not sign.isprintable() for sign in text) or len(text) > LENGTH_MAX:
         raise rejected(f"denied: an account string has at most {LENGTH_MAX} characters that can be printed")

@@ -163,6 +163,8 @@ class Asked:
                 self.texts["pe"] = parallel_request(*each.values)
             case "binding":
                 self.texts["binding"] = binding_of(" ".join(each.values))
+            case "js" | "ot":
+                self.texts[each.name] = str(int(_amount(each.value)))
             case _ if each.values:
                 self.texts[each.name] = each.value
             case _:
@@ -203,7 +205,7 @@ def _check(each: Given) -> None:
             raise Failure(text, BAD_VALUE)
         case "ar" if not value.isdecimal() or int(value) > NUMBER_MAX:
             raise Failure("qsub: invalid advance reservation id, must be an unsigned integer", USAGE)
-        case "js" | "ot" if not value.isdecimal() or int(value) > _NUMBER_MAX:
+        case "js" | "ot" if not 0 <= _amount(value) <= _NUMBER_MAX:
             raise Failure(f"qsub: invalid {_NUMBERS[name]}, must be an unsigned integer", USAGE)
 
 
@@ -214,6 +216,14 @@ def _pairs(text: str) -> dict[str, str]:
         message = f'error: unknown resource ""\nqsub: Wrong resource list format "{text}" specified to -l option'
         raise Failure(message, BAD_VALUE)
     return {name: value if equals else "TRUE" for name, equals, value in pairs}
+
+
+def _amount(text: str) -> float:
+    """A number of shares or tickets, which may be written as a decimal fraction; below 0 for none."""
+    try:
+        return float(text)
+    except ValueError:
+        return -1.0
 
 
 def _check_when(text: str) -> None:
@@ -238,10 +248,7 @@ def parallel_request(environment: str, amounts: str) -> str:
 
 
 def _priority(text: str) -> int:
-    try:
-        number = int(text)
-    except ValueError:
-        number = 1 << 20
+    number = int(text) if re.fullmatch(r"\s*[-+]?\d+", text) else 1 << 20
     if not -1023 <= number <= 1024:
         raise Failure(f'qsub: invalid priority "{text}".  Must be an integer from -1023 to 1024', BAD_VALUE)
     return number

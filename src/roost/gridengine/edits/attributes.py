@@ -185,6 +185,8 @@ class _Reader:
             if lines:
                 return Stop(*lines, *self._bad_option())
         message = refused.problems[0].message
+        if "u_long32" in message and entry.text.startswith("-") and not queue:
+            return Stop(f'parameter "{entry.name}" must be a positive number')
         lines = unread(refused, "", queue=queue, prefix="")
         if not is_of_value(message):
             lines = lines[:-1]
@@ -239,6 +241,12 @@ def _resolved(edit: Edit, value: Any) -> Any:
 
 def _object(edit: Edit, name: str, values: Mapping[str, _Value]) -> None:
     present = _present(edit, name)
+    if edit.verb == "d":
+        # Grid Engine looks for the user lists that are taken away; of queues it does not.
+        lists = {key: each.default for key, each in values.items() if key in _USER_LISTS}
+        gone = (one for names in lists.values() for one in names if one not in edit.work.cell.user_lists)
+        if (unknown := next(gone, None)) is not None:
+            raise Stop(f'Userset "{unknown}" does not exist')
     merged = {
         attribute: edit.merged(
             _CALLED.get(attribute, attribute), _resolved(edit, each.default), getattr(present, attribute), edit.word
@@ -249,6 +257,10 @@ def _object(edit: Edit, name: str, values: Mapping[str, _Value]) -> None:
         if not re.sub(r"^[^/\s]*@", "", merged[attribute]).startswith("/"):
             raise Stop(f'denied: path given for "{attribute}" must start with a "/"')
     _put(edit, _checked(edit.kind, records.replace(present, **merged)))
+
+
+#: Attributes with names of user lists.
+_USER_LISTS: Final = frozenset(("acl", "xacl", "user_lists", "xuser_lists"))
 
 
 def _checked(kind: kinds.ObjectKind, one: Any) -> Any:

@@ -66,7 +66,8 @@ def read(spoken: Spoken, order: QconfOption, modify: bool) -> Any:
         is_name = refused.problems[0].code is ProblemCode.BAD_NAME and not spoken.checks
         if words := _absent(spoken, order, modify) if is_name else "":
             raise Stop(words) from None
-        raise Stop(*_unread(spoken, refused, order, modify), status=_status(spoken, refused, order)) from None
+        status = 1 if modify else _status(spoken, refused, order)
+        raise Stop(*_unread(spoken, refused, order, modify), status=status) from None
 
 
 def _name_in(spoken: Spoken, order: QconfOption) -> str:
@@ -85,7 +86,7 @@ def _absent(spoken: Spoken, order: QconfOption, modify: bool) -> str:
 
 
 def _status(spoken: Spoken, refused: Refused, order: QconfOption) -> int:
-    # Grid Engine ends with 0 after a file with a host group that it cannot read.
+    # Grid Engine ends with 0 after a file with a new host group that it cannot read.
     return 0 if spoken.kind is kinds.HOST_GROUP and not order.edited and unread(refused, order.file) else 1
 
 
@@ -107,6 +108,8 @@ def _unread(spoken: Spoken, refused: Refused, order: QconfOption, modify: bool) 
     closing = spoken.closing_edited if order.edited else spoken.closing
     if spoken.kind is kinds.QUEUE and modify and not order.edited:
         closing = 'Cluster queue file "{}" is not correct'
+    if spoken.kind is kinds.HOST_GROUP and modify and not order.edited:
+        closing = 'Host group file "{}" is not correct'
     if closing:
         yield closing.format(order.file)
 

@@ -160,7 +160,7 @@ def _date(text: str) -> tuple[int, int, int]:
     parts = text.split(".")
     if not text[:1].isdigit():
         raise _Bad(f'"{text}" is not a state specifier')
-    if not parts[0].isdigit():
+    if not parts[0].isdigit() or len(parts) == 1:
         raise _Bad('missing "." after day')
     if len(parts) != 3 or not parts[2].isdigit():
         raise _Bad('missing "." after month')
@@ -191,6 +191,8 @@ def _weekdays(text: str) -> frozenset[int]:
     for part in text.split(","):
         ends = [(_word(word, _WEEKDAYS), word) for word in part.split("-", 1)]
         for place, word in ends:
+            if place is None and word[:1].isdigit() and "-" not in part:
+                raise _Bad("missing '-' in daytime range")
             if place is None:
                 raise _Bad(f'"{word}" is not a weekday')
         first, last = ends[0][0] or 0, ends[-1][0] or 0

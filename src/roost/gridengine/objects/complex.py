@@ -136,6 +136,9 @@ def _parse_line(line: str, span: Span) -> Complex:
     if len(words) < 8:
         message = "Complex urgency definition is missing"
         raise Refused([problem(ProblemCode.SYNTAX, message, span, "Write all eight columns.", words[0])])
+    if words[2].upper() not in Type.__members__:
+        message = f'unknown complex attribute type "{words[2]}"'
+        raise Refused([problem(ProblemCode.BAD_VALUE, message, span, f"The types are {', '.join(Type)}.", words[0])])
     requestable = _yes_no(words[4], "FORCED") if len(words) == 8 else None
     consumable = _yes_no(words[5], "JOB") if len(words) == 8 else None
     relation = words[3].upper() if len(words) == 8 else ""
@@ -146,9 +149,6 @@ def _parse_line(line: str, span: Span) -> Complex:
             f"{' '.join(RELATIONS)}, requestable YES, NO or FORCED, consumable YES, NO or JOB."
         )
         raise Refused([problem(ProblemCode.SYNTAX, message, span, remedy, words[0])])
-    if words[2].upper() not in Type.__members__:
-        message = f'unknown complex attribute type "{words[2]}"'
-        raise Refused([problem(ProblemCode.BAD_VALUE, message, span, f"The types are {', '.join(Type)}.", words[0])])
     name, shortcut, type, _, _, _, default, urgency = words
     return Complex(
         name=name,

@@ -29,7 +29,10 @@ PARAMETERS: Final = {"DURATION_OFFSET": "time", "PE_RANGE_ALG": "text", "PROFILE
 
 def _time(text: str) -> Quantity:
     found = seconds(text)
-    if found is None:
+    if found is None or found < 0:
+        if re.fullmatch(r"-\d+|[-\d]*:[-\d]*:[-\d]*", text):
+            # These are Grid Engine's words.
+            raise BadValue("is not a Error! value not positive", "Write a time of 0 or more.")
         raise BadValue("is not a time value", "Write seconds or hours:minutes:seconds.")
     return Quantity(text, found)
 

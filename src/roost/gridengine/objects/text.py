@@ -74,7 +74,7 @@ def by_name(found: Iterable[Entry], known: Sequence[str], optional: Sequence[str
 def _unknown(name: str, span: Span, known: Sequence[str]) -> Refused:
     remedy = f"The attributes are {', '.join(known)}."
     # In Grid Engine, a name ends at such a character.
-    name = re.split("[&(]", name)[0] or name
+    name = re.split("[&(}]", name)[0] or name
     return Refused([problem(ProblemCode.UNKNOWN_ATTRIBUTE, f'unknown attribute name "{name}"', span, remedy, name)])
 
 

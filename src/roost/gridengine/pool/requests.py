@@ -156,6 +156,8 @@ def when_of(text: str) -> tuple[str, float | None]:
     found = seconds(text)
     if found is None or not math.isfinite(found):
         raise ValueError("-c specifier invalid")
+    if not found:
+        raise ValueError("-c argument invalid")
     return "", found
 
 
