@@ -64,7 +64,7 @@ def test_help_lists_theoptions_of(desk: Desk, command: str) -> None:
 
 def test_options_that_cannot_act_are_refused_with_the_reason(desk: Desk) -> None:
     refused = [(command, option) for command in LISTED for option in options_of(command).values() if option.refused]
-    assert len(refused) > 5
+    assert refused
     for command, option in refused:
         done = desk(command, f"-{option.name}", *["x"] * len(option.takes.split()), status=None)
         assert done.status and option.refused in done.err, (command, option.name, done)
