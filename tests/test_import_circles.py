@@ -79,7 +79,6 @@ STATED: Final[dict[Kind, tuple[tuple[str, str, str], ...]]] = {
         ("compat.dags", "dag edges node", "a node of a graph knows its DAG, and the DAG its nodes, as in the bindings"),
         ("compat.htcondor2", "submit submitting", "the class of the bindings, and how it is filled"),
         ("dag", "ending node_jobs past rules run scripts", "rules of a run, which are given the run"),
-        ("lab.replay", "cell dags machine pool queue", "parts of a pool, which are given the pool"),
         ("lab.scenario", "dags described values", "a scenario, and the description that one of its DAGs has"),
         (
             "negotiator",

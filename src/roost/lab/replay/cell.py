@@ -11,17 +11,20 @@ import re
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from roost.gridengine.cell import write_cell
 from roost.lab.machines import LabError
+from roost.lab.replay.jobs import StandIns
+from roost.lab.replay.queue import ReplaySchedd
 from roost.lab.scenario.cell_actions import check_outcomes, qmod_orders
 from roost.lab.scenario.values import ScenarioCommand, ScheduledAction
+from roost.schedd.events import Action
+from roost.schedd.identifiers import JobId
 from roost.wire.messages import Answer
 from roost.wire.requests.cell import ChangeCell, ChangeInstances, EditCell, EditedCell
 
 if TYPE_CHECKING:
-    from roost.lab.replay.pool import ReplayPool
     from roost.sim.cell import CellPlan
 
 #: Attributes whose values name programs.
@@ -31,10 +34,22 @@ _PATH: Final = re.compile(r"(?:(?P<user>[\w-]+)@)?(?P<path>/[^\s,\]]+)")
 _NOTHING: Final = "/bin/true"
 
 
+class CellPool(Protocol):
+    """The interface of the pool for its cell."""
+
+    #: Job of the scenario to its id.
+    ids: dict[str, JobId]
+    jobs: StandIns
+    schedd: ReplaySchedd
+
+    def act(self, action: Action, jobs: tuple[JobId, ...], *, reason: str = "") -> None:
+        """Perform an action on jobs in the queue."""
+
+
 class ReplayCell:
     """The cell of one scenario."""
 
-    def __init__(self, pool: ReplayPool, plan: CellPlan, folder: Path) -> None:
+    def __init__(self, pool: CellPool, plan: CellPlan, folder: Path) -> None:
         self._pool = pool
         self._plan = plan
         self._folder = folder

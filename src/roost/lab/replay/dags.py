@@ -13,9 +13,9 @@ import logging
 import os
 import signal
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final, Protocol, cast
 
 from roost.base.records import dataclass, replace
 from roost.classad import ClassAd
@@ -24,10 +24,12 @@ from roost.dag import Dag, Node, Script, ScriptPoint
 from roost.dag.configured import configured_settings
 from roost.dag.run import NodeTransition, Run
 from roost.lab.machines import LabError
-from roost.lab.node_changes import dag_ended, node_changes
+from roost.lab.node_changes import NodeChange, dag_ended, node_changes
+from roost.lab.replay.driven_loop import DrivenClock
 from roost.lab.replay.jobs import StandIns
 from roost.lab.scenario.dags import ScenarioDag, jobs_of_node, names_at_try, program_of, submitter_of
 from roost.lab.scenario.values import job_of
+from roost.runtime.home import Home
 from roost.runtime.workflow.files import RunFiles
 from roost.runtime.workflow.process import LOOK_S, Process, QueueRefused
 from roost.runtime.workflow.scripts import Scripts
@@ -38,16 +40,35 @@ from roost.schedd.identifiers import JobId
 from roost.schedd.submit import Submission
 from roost.sim.inputs.workload import Job
 
-if TYPE_CHECKING:
-    from roost.lab.replay.pool import ReplayPool
-
 _log = logging.getLogger("roost.lab.replay")
+
+
+class DagPool(Protocol):
+    """The interface of the pool for a DAG."""
+
+    home: Home
+    clock: DrivenClock
+    jobs: StandIns
+    #: Job of the scenario to its id.
+    ids: dict[str, JobId]
+    node_changes: list[NodeChange]
+
+    @property
+    def flows(self) -> Mapping[str, object]:
+        """The DAGs that were started."""
+        ...
+
+    def submit(self, jobs: dict[str, Job]) -> str:
+        """Submit the jobs of a cluster by name, and return why the queue refused them, "" if it did not."""
+
+    def act(self, action: ev.Action, jobs: tuple[JobId, ...], *, reason: str = "") -> None:
+        """Perform an action on jobs in the queue."""
 
 
 class ReplayFlow:
     """A running DAG."""
 
-    def __init__(self, pool: ReplayPool, flow: ScenarioDag, config: Config) -> None:
+    def __init__(self, pool: DagPool, flow: ScenarioDag, config: Config) -> None:
         self.flow = flow
         self._pool = pool
         directory = pool.home.path / f"dag.{len(pool.flows)}"
@@ -207,7 +228,7 @@ class _Nodes(Submitter):
 class _Queue:
     """The queue of the replay, as the process of a run needs it."""
 
-    def __init__(self, pool: ReplayPool, flow: ScenarioDag) -> None:
+    def __init__(self, pool: DagPool, flow: ScenarioDag) -> None:
         self._pool = pool
         self._flow = flow
         #: Names of jobs, including those that the queue refused.

@@ -18,7 +18,7 @@ import os
 import signal
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, Protocol
 
 from roost.base.records import dataclass, replace
 from roost.config import Config
@@ -45,11 +45,9 @@ from roost.sim.machine.own_work import BENCHMARK_S, FETCH_S
 from roost.sim.machine.pattern import platform
 from roost.startd.machine import SlotStep
 from roost.startd.slot_state import SlotState
+from roost.startd.work import Taken
 from roost.starter.starter_state import StarterState
 from roost.starter.states import Stage, State
-
-if TYPE_CHECKING:
-    from roost.lab.replay.pool import ReplayPool
 
 _MIPS: Final = 1000
 _KFLOPS: Final = 1_000_000
@@ -216,10 +214,24 @@ def _ends(state: StarterState) -> bool:
     return state.stage in (Stage.JOB, Stage.OUTPUT, Stage.CLEANUP)
 
 
+class MachinePool(Protocol):
+    """The interface of the pool for a machine."""
+
+    #: The beginning of the scenario, epoch s.
+    start: float
+    fork_server: WatchedForkServer
+    jobs: StandIns
+    #: Slot and transition, in order.
+    taken: list[tuple[str, Taken]]
+
+    def let_machines_talk(self) -> None:
+        """Let machines send their messages, unless one of them is cleaning up after a job."""
+
+
 class ReplayNode(NodeDaemon):
     """The machine's daemon."""
 
-    def __init__(self, pool: ReplayPool, replayed: ScenarioMachine, *args: Any) -> None:
+    def __init__(self, pool: MachinePool, replayed: ScenarioMachine, *args: Any) -> None:
         self.pool = pool
         self.replayed = replayed
         #: Count of starters' events and orders to processes.

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Protocol
 
 from roost.runtime.queue.daemon import ScheddDaemon
 from roost.runtime.queue.demands import OFFER_GAP_S, Demands
@@ -17,12 +17,8 @@ from roost.schedd.status import JobStatus
 from roost.schedd.submit import ClusterPlan
 from roost.sim.inputs.workload import Job
 from roost.sim.queue.clock import BESIDE_POLLS_S
-from roost.sim.queue.job_changes import job_change
+from roost.sim.queue.job_changes import JobChange, job_change
 from roost.sim.queue.sources import Source
-
-if TYPE_CHECKING:
-    from roost.lab.replay.pool import ReplayPool
-
 
 #: Less than anything else takes, s: time advances only when the queue has all news of an instant.
 _INSTANT_S: Final = 1e-6
@@ -39,10 +35,30 @@ class _ReplayDemands(Demands):
         asyncio.get_running_loop().call_later(_INSTANT_S, super().soon, gap_s)
 
 
+class HearsOfLogs(Protocol):
+    """What reads event logs."""
+
+    def stir(self) -> None:
+        """Look at them again."""
+
+
+class QueuePool(Protocol):
+    """The interface of the pool for its queue."""
+
+    #: Job of the scenario to its id.
+    ids: dict[str, JobId]
+    changes: list[JobChange]
+
+    @property
+    def flows(self) -> Mapping[str, HearsOfLogs]:
+        """The DAGs that were started."""
+        ...
+
+
 class ReplaySchedd(ScheddDaemon):
     """The queue, whose jobs are checked after each step."""
 
-    def __init__(self, pool: ReplayPool, *args: Any) -> None:
+    def __init__(self, pool: QueuePool, *args: Any) -> None:
         self._pool = pool
         self._status: dict[JobId, JobStatus] = {}
         #: Why it refused the last request; "" if it did not.
