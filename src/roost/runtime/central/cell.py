@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import math
 import time
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
@@ -30,6 +29,7 @@ from roost.negotiator.snapshot import Plan, Pledge, Snapshot
 from roost.negotiator.timing import Steps, Urgency
 from roost.runtime.bus.client import BusError
 from roost.runtime.bus.request_answers import BadRequest
+from roost.runtime.central import cell_views
 from roost.runtime.identity import groups_of
 from roost.wire.ads import ad_from
 from roost.wire.errors import WireError
@@ -50,15 +50,7 @@ from roost.wire.requests.cell import (
     Usage,
     UsageRow,
 )
-from roost.wire.requests.central import (
-    CellHost,
-    CellPriority,
-    HostOffer,
-    InstanceStatus,
-    ReservationState,
-    Reserve,
-    Reserved,
-)
+from roost.wire.requests.central import CellHost, CellPriority, InstanceStatus, ReservationState, Reserve, Reserved
 from roost.wire.structs import read
 from roost.wire.verbs import ask_of
 
@@ -69,7 +61,6 @@ if TYPE_CHECKING:
     from roost.gridengine.cell import Cell
     from roost.gridengine.pool.active_cell import ActiveCell
     from roost.gridengine.pool.suspensions import Suspensions
-    from roost.gridengine.pool.view import AvailableResource
     from roost.negotiator.timing import CycleTimer
     from roost.runtime.bus.client import Bus
     from roost.runtime.central.pending_matches import PendingMatches
@@ -535,57 +526,22 @@ class PoolCell:
         active = await self._arrived()
         if active is None:
             return []
-        from roost.gridengine.pool.view import host_rows
-
-        return [
-            CellHost(
-                name=row.name,
-                reported=dict(row.reported),
-                offers=tuple(map(_offered, row.offers)),
-            )
-            for row in host_rows(active, self._with_held(self._daemon.snapshot()), self.suspensions)
-        ]
+        return cell_views.hosts(active, self._with_held(self._daemon.snapshot()), self.suspensions)
 
     async def queue_instances(self, *, details: bool = False) -> list[InstanceStatus]:
         """The queue instances of the cell; none in a pool without one. Raises BadRequest if it does not arrive."""
         active = await self._arrived()
         if active is None:
             return []
-        from roost.gridengine.pool.view import instance_rows
-        from roost.gridengine.scheduling import NotScheduled
-
-        try:
-            snapshot = self._with_held(self._daemon.snapshot())
-            rows = instance_rows(active, snapshot, self.suspensions, details=details)
-        except NotScheduled as refusal:
-            raise BadRequest(str(refusal)) from None
-        return [
-            InstanceStatus(
-                name=row.name,
-                types=row.types,
-                used=row.used,
-                total=row.total,
-                load=row.load,
-                load_per_processor=row.load_per_processor,
-                architecture=row.architecture,
-                states=row.states,
-                reasons=row.reasons,
-                reserved=row.reserved,
-                offers=tuple(map(_offered, row.offers)),
-                explained=row.explained,
-            )
-            for row in rows
-        ]
+        snapshot = self._with_held(self._daemon.snapshot())
+        return cell_views.queue_instances(active, snapshot, self.suspensions, details=details)
 
     async def reservations(self) -> list[ReservationState]:
         """The advance reservations of the cell; none in a pool without one. Raises BadRequest if it does not arrive."""
         active = await self._arrived()
         if active is None:
             return []
-        from roost.gridengine.pool.view import reservation_rows
-
-        rows = reservation_rows(active, self._with_held(self._daemon.snapshot()), self.suspensions)
-        return [ReservationState(reservation=row.reservation, state=row.state, messages=row.messages) for row in rows]
+        return cell_views.reservations(active, self._with_held(self._daemon.snapshot()), self.suspensions)
 
     async def reserve(self, asked: Reserve, sender: str) -> Reserved | Answer:
         """Make an advance reservation. Raises BadRequest if the cell does not arrive."""
@@ -598,10 +554,11 @@ class PoolCell:
             one = replaced(
                 asked.reservation, number=0, owner=user, submitted=self._daemon.clock.now(), grants=(), deleted=False
             )
-            refused = self._may_not_reserve(active, one, sender)
+            refused = cell_views.may_not_reserve(active, one, sender, self._daemon.administrators)
             if refused is not None:
                 return refused
-            found = self._granted(active, one)
+            pool = self._with_held(self._daemon.snapshot())
+            found = cell_views.granted(active, one, pool, self.suspensions)
             if isinstance(found, Reserved) or asked.verify:
                 return found if isinstance(found, Reserved) else Reserved(number=0, slots=found.slots)
             return await self._keep_reservation(active, found)
@@ -623,32 +580,6 @@ class PoolCell:
             await asyncio.sleep(_LOOK_S)
             active = self.active or active
         return active
-
-    def _may_not_reserve(self, active: ActiveCell, one: AdvanceReservation, sender: str) -> Answer | None:
-        from roost.gridengine.pool.requests import Reader
-        from roost.gridengine.pool.reservations import complaints, may_reserve
-
-        cell = active.cell
-        manages = one.owner in cell.managers or sender in self._daemon.administrators
-        if not manages and not may_reserve(cell, one.owner, groups_of(one.owner)):
-            text = f'denied: "{one.owner}" must be manager or in userset "arusers"'
-            return Answer(ok=False, code="not-permitted", text=text)
-        text = next(complaints(one, cell, Reader(cell, groups_of)), "")
-        return Answer(ok=False, code="not-admitted", text=text) if text else None
-
-    def _granted(self, active: ActiveCell, one: AdvanceReservation) -> AdvanceReservation | Reserved:
-        """A reservation's resources in the current pool, or why there are not enough."""
-        from roost.gridengine.pool.cycle import cell_snapshot, pool_hosts
-        from roost.gridengine.pool.hosts import Hosts
-        from roost.gridengine.pool.reservations import granted
-        from roost.negotiator.timing import at_once
-
-        pool = self._with_held(self._daemon.snapshot())
-        hosts = at_once(pool_hosts(pool, Hosts(active.cell, active.instances)))
-        found = granted(one, cell_snapshot(active, pool, hosts, self.suspensions), groups_of)
-        if isinstance(found, AdvanceReservation):
-            return found
-        return Reserved(number=0, reasons=tuple(reason.sentence() for reason in found))
 
     async def _keep_reservation(self, active: ActiveCell, found: AdvanceReservation) -> Reserved | Answer:
         """Let the queue store a reservation; until it has answered, nothing else may use its resources."""
@@ -682,13 +613,7 @@ class PoolCell:
         last = self._daemon.last
         if last is None or not self.governs:
             return []
-        from roost.gridengine.pool.cycle import CellRecord
-
-        found = last.trail.priorities() if isinstance(last.trail, CellRecord) else ()
-        return [
-            CellPriority(schedd=schedd, cluster=cluster, figures=each._asdict(), user_limit=limited)
-            for schedd, cluster, each, limited in found
-        ]
+        return cell_views.priorities(last.trail)
 
     def cycle(self, active: ActiveCell, snapshot: Snapshot, significant: tuple[str, ...]) -> Steps[Plan]:
         """A cycle of the cell, in steps."""
@@ -734,9 +659,3 @@ def _active(rows: list[CellFile]) -> ActiveCell:
     from roost.gridengine.pool.active_cell import ActiveCell
 
     return ActiveCell.of(rows[0].revision, read_cell({row.name: row.text for row in rows}))
-
-
-def _offered(offer: AvailableResource) -> HostOffer:
-    """In wire form: JSON has no infinite numbers."""
-    value = "infinity" if offer.value == math.inf else offer.value
-    return HostOffer(name=offer.name, source=offer.source, value=value)
