@@ -24,7 +24,7 @@ from roost.lab.replay.dags import ReplayFlow
 from roost.lab.replay.driven_loop import DrivenClock, DrivenLoop
 from roost.lab.replay.jobs import StandIns, ad_of
 from roost.lab.replay.machine import ReplayNode, WatchedForkServer
-from roost.lab.replay.queue import ReplaySchedd, Together
+from roost.lab.replay.queue import INSTANT_S, ReplaySchedd, Together
 from roost.lab.scenario.values import MACHINE, Scenario, ScenarioCommand, ScenarioMachine, ScheduledAction
 from roost.model import events as nev
 from roost.negotiator.accountant import CHARGED_EVERY_S
@@ -131,7 +131,15 @@ class MutedBus(Bus):
 
 
 class ReplayCentral(CentralDaemon):
-    """The central manager of a replay, which does not publish users' accounts."""
+    """The central manager of a replay, which does not publish users' accounts.
+
+    A cycle begins once it has all news of the instant: in which order slots and queues report depends on the system.
+    """
+
+    async def _slots_heard(self) -> None:
+        # Queues send their demands later than anything else of an instant.
+        await asyncio.sleep(2 * INSTANT_S)
+        await super()._slots_heard()
 
     async def show_accounts(self) -> None:
         """Charge users even if no job is idle, and publish no accounts."""

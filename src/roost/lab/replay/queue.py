@@ -21,7 +21,7 @@ from roost.sim.queue.job_changes import JobChange, job_change
 from roost.sim.queue.sources import Source
 
 #: Less than anything else takes, s: time advances only when the queue has all news of an instant.
-_INSTANT_S: Final = 1e-6
+INSTANT_S: Final = 1e-6
 
 
 class _ReplayDemands(Demands):
@@ -32,7 +32,7 @@ class _ReplayDemands(Demands):
 
     def soon(self, gap_s: float = OFFER_GAP_S) -> None:
         """Notify the matchmaker `gap_s` seconds after the last notification."""
-        asyncio.get_running_loop().call_later(_INSTANT_S, super().soon, gap_s)
+        asyncio.get_running_loop().call_later(INSTANT_S, super().soon, gap_s)
 
 
 class HearsOfLogs(Protocol):
