@@ -248,9 +248,11 @@ def test_nobody_is_advised_to_name_administrators_by_a_pattern() -> None:
         "NATS_SERVERS = tls://a:4222, tls://b:4222\nSEC_DEFAULT_ENCRYPTION = REQUIRED",
         "SLOT_TYPE_1_START = True",
         "STARTD_ATTRS = Rack\nRack = 1\nSLOT_TYPE_1_Rack = 3",
-        # A macro of the administrator's own, or one that another value uses.
-        "SITE_LOG = /x",
-        "ALLOW_USERS = x",
+        # A macro of the administrator's own that another value uses, or that is not written like a knob.
+        "SITE_LOG = /x\nSTARTD_LOG = $(SITE_LOG)/startd",
+        "SITE_CORES = 3\nNUM_SLOTS = $INT(SITE_CORES)",
+        "SITE_IS_BIG = true\nif defined SITE_IS_BIG\n  NUM_SLOTS = 3\nendif",
+        "MyLimit = 3",
         "CONDOR_HOST = cm\nPOOL_NAME = pool of $(CONDOR_HOST)",
         # A line of the template, which no user can remove.
         "use ROLE : Personal",
@@ -276,12 +278,32 @@ def test_an_old_name_of_a_list_is_told_once_with_the_name_that_counts() -> None:
     [
         ("DENY_FROB = *", "DENY_FROB has no effect: FROB is not an authorization level"),
         ("ALLOW_OWNER_FOO = x", "ALLOW_OWNER_FOO has no effect: OWNER_FOO is not an authorization level"),
+        ("SEC_FROB_LEVEL = 3", "SEC_FROB_LEVEL has no effect: no security setting has that name"),
         ("MAX_JOBS_PER_USER = 3", "MAX_JOBS_PER_USER has no effect: no limit on jobs has that name"),
     ],
 )
 def test_what_is_named_like_a_limit_and_limits_nothing_is_an_error(line: str, message: str) -> None:
     (found,) = check(load_text(line, MemoryHost()))
     assert (found.severity, found.message) == (Severity.ERROR, message)
+
+
+@pytest.mark.parametrize(
+    ("line", "severity", "why"),
+    [
+        ("FROB_LOG = /x", Severity.WARNING, "FROB is not a daemon of Roost or HTCondor"),
+        ("FROB_DEBUG = D_ALL", Severity.WARNING, "FROB is not a daemon of Roost or HTCondor"),
+        ("MAX_FROB_LOG = 1 Mb", Severity.WARNING, "FROB is not a daemon of Roost or HTCondor"),
+        ("MAX_NUM_FROB_LOG = 3", Severity.WARNING, "FROB is not a daemon of Roost or HTCondor"),
+        ("MAX_FROBS = 3", Severity.WARNING, "Roost has no knob of that name, and nothing else refers to it"),
+        ("FROB_INTERVAL = 3", Severity.NOTE, "Roost has no knob of that name, and nothing else refers to it"),
+        ("SCHEDD.FROB_INTERVAL = 3", Severity.NOTE, "Roost has no knob of that name, and nothing else refers to it"),
+        ("ALLOW_USERS = x", Severity.NOTE, "Roost has no knob of that name, and nothing else refers to it"),
+    ],
+)
+def test_a_name_that_nothing_reads_is_reported(line: str, severity: Severity, why: str) -> None:
+    (found,) = check(load_text(line, MemoryHost()))
+    name = line.partition(" ")[0]
+    assert (found.severity, found.message) == (severity, f"{name} has no effect: {why}")
 
 
 @pytest.mark.parametrize(

@@ -29,13 +29,14 @@ from roost.config.knobs import (
     slot_prefixed,
 )
 from roost.config.lookup import Config, Context
-from roost.config.references import plain_references
+from roost.config.references import plain_references, words_of
 from roost.config.subsystems import LEVELS
 from roost.config.suggest import near, near_among
 from roost.config.table import Definition, Origin
 from roost.config.templates import BY_NAME as TEMPLATES_BY_NAME
 from roost.config.templates import WITHOUT_EFFECT
 from roost.config.transforms import is_for_jobs, is_of_job
+from roost.config.unknown import severity_of, unknown_name
 from roost.config.values import Reading, problem_of
 
 
@@ -73,8 +74,6 @@ _LISTS = {
     "submit_requirement_": "SUBMIT_REQUIREMENT_NAMES",
     "job_transform_": "JOB_TRANSFORM_NAMES",
 }
-#: How names begin that limit what users may do.
-_LIMITING = re.compile(rf"deny_|max_jobs_|allow_(?:{'|'.join(LEVELS)})_|allow_(?:{'|'.join(SUBSYSTEMS)})\Z")
 #: Knobs of HTCondor alone that keep jobs and their files apart from others.
 _SHIELDING = frozenset({"encrypt_execute_directory", "singularity_job"})
 #: What follows SEC_ in the names of a level's knobs.
@@ -99,6 +98,7 @@ def check(config: Config) -> list[Diagnostic]:
     found = list(config.log)
     used = _used_names(config)
     in_force = _used_names(config, old=False)
+    mentioned = _mentioned(config) | used
     circles: dict[frozenset[str], tuple[tuple[str, ...], Definition]] = {}
     for key, chain in config.chains.items():
         definition = chain[-1]
@@ -106,7 +106,7 @@ def check(config: Config) -> list[Diagnostic]:
         found.extend(findings)
         for circle in met:
             circles.setdefault(frozenset(circle), (circle, definition))
-        found.extend(_name(definition, used, in_force))
+        found.extend(_name(definition, used, in_force, mentioned))
         found.extend(_undefined(config, key, definition))
         found.extend(_effect(config, key, definition, used))
     found.extend(_circle(config, circle, met_in) for circle, met_in in circles.values())
@@ -168,7 +168,9 @@ def _value(config: Config, key: str, definition: Definition) -> tuple[list[Diagn
     return findings, []
 
 
-def _name(definition: Definition, used: frozenset[str], in_force: frozenset[str]) -> list[Diagnostic]:
+def _name(
+    definition: Definition, used: frozenset[str], in_force: frozenset[str], mentioned: frozenset[str]
+) -> list[Diagnostic]:
     """Problems of the name itself; `in_force` are the names that values other than those of old names refer to."""
     name, span = definition.name, definition.span
     present = replacement(name)
@@ -207,7 +209,7 @@ def _name(definition: Definition, used: frozenset[str], in_force: frozenset[str]
         remedy = f"Write `use {base.upper()} : {definition.text.strip()}`."
         return [diagnostic(Code.NEAR_MISS, message, span, name=name, remedy=remedy)]
     if suggestion is None:
-        return _unknown_limit(definition, base)
+        return unknown_name(definition, base, mentioned)
     severity = _severity(suggestion)
     return [diagnostic(Code.NEAR_MISS, message, span, name=name, suggestion=suggestion, severity=severity)]
 
@@ -216,22 +218,6 @@ def _is_own(name: str, present: str, used: frozenset[str]) -> bool:
     """Whether a macro such as VM1_LOAD is the configuration's own: neither a knob nor an attribute of a slot."""
     plain = _SLOT_PREFIX.sub("", present.lower())
     return name.lower().startswith("vm") and plain not in used and plain not in BY_NAME
-
-
-def _unknown_limit(definition: Definition, base: str) -> list[Diagnostic]:
-    """A name of the kind that limits what users may do, which nothing reads: who relies on it must be told."""
-    name, kind = definition.name, _LIMITING.match(base)
-    if kind is None or definition.span.is_template:
-        return []
-    if kind[0] == "max_jobs_":
-        why, remedy = "no limit on jobs has that name", "See `roost help MAX_JOBS_PER_OWNER`."
-    else:
-        why = f"{base.partition('_')[2].upper()} is not an authorization level"
-        remedy = "Use READ, WRITE or ADMINISTRATOR."
-    message = f"{name} has no effect: {why}"
-    return [
-        diagnostic(Code.WITHOUT_EFFECT, message, definition.span, name=name, remedy=remedy, severity=Severity.ERROR)
-    ]
 
 
 def _protects(name: str) -> bool:
@@ -257,7 +243,7 @@ def _effect(config: Config, key: str, definition: Definition, used: frozenset[st
         return []
     if row is None:
         said = base in used or definition.origin is Origin.TEMPLATE
-        return [_of_htcondor(definition)] if not said and is_lost_on_roost(base, definition.text) else []
+        return [_of_htcondor(definition, base)] if not said and is_lost_on_roost(base, definition.text) else []
     if row.unread is not None:
         # A macro that other values use still works; a knob that protects or limits something does not.
         if base in used and row.unread.severity is not Severity.ERROR:
@@ -303,10 +289,10 @@ def _not_listed(config: Config, key: str, row: Knob) -> str:
     return "" if any(member == each or member.startswith(f"{each}_") for each in known) else found
 
 
-def _of_htcondor(definition: Definition) -> Diagnostic:
+def _of_htcondor(definition: Definition, base: str) -> Diagnostic:
     name = definition.name
     message = f"{name} has no effect: it is a knob of HTCondor that Roost does not read"
-    severity = Severity.ERROR if name.lower().rpartition(".")[2] in _SHIELDING else Severity.NOTE
+    severity = Severity.ERROR if base in _SHIELDING else severity_of(base)
     return diagnostic(Code.WITHOUT_EFFECT, message, definition.span, name=name, severity=severity)
 
 
@@ -372,6 +358,16 @@ def _used_names(config: Config, *, old: bool = True) -> frozenset[str]:
                 members = config.expander(config.context()).expand(found.text, name=found.name)
                 used.update(member.lower() for member in members.replace(",", " ").split())
     return frozenset(used)
+
+
+def _mentioned(config: Config) -> frozenset[str]:
+    """Words that may be names of macros, in statements and in values with references or calls."""
+    found = set(config.mentioned)
+    for chain in config.chains.values():
+        for definition in chain:
+            if "$" in definition.text:
+                found |= words_of(definition.text)
+    return frozenset(found)
 
 
 def _undefined(config: Config, key: str, definition: Definition) -> list[Diagnostic]:

@@ -23,7 +23,7 @@ from roost.config.host import Host
 from roost.config.knobs import DEFAULTS, PRESETS
 from roost.config.limits import DEFAULT_LIMITS, Limits
 from roost.config.parse import parse
-from roost.config.references import NAME, replace_self
+from roost.config.references import NAME, replace_self, words_of
 from roost.config.scope import NameScope
 from roost.config.statements import Assign, Broken, Elif, Else, Endif, If, Include, Message, Operator, Statement, Use
 from roost.config.suggest import near_among
@@ -68,6 +68,8 @@ class Loader:
     scope: NameScope = field(init=False)
     #: names of the sources read, in order
     sources: list[str] = field(default_factory=list)
+    #: case-folded words of statements other than assignments: names of macros may be among them
+    mentioned: set[str] = field(default_factory=set)
     _facts: Facts = field(init=False)
     _statements: int = 0
     _full: bool = False
@@ -85,6 +87,7 @@ class Loader:
 
     def expand(self, text: str, span: Span) -> str:
         """The text with references expanded with the current definitions."""
+        self.mentioned.update(words_of(text))
         if "$" not in text:
             return text
         expander = Expander(scope=self.scope, host=self.host, limits=self.limits)

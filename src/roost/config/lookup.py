@@ -67,6 +67,8 @@ class Config:
     sources: tuple[str, ...]
     #: case-folded name to what it means when nothing defines it
     defaults: Mapping[str, str] = field(default_factory=lambda: DEFAULTS, repr=False, compare=False)
+    #: case-folded words of statements other than assignments
+    mentioned: frozenset[str] = frozenset()
     #: read as HTCondor reads it: no diagnostics about Roost's own use
     for_htcondor: bool = False
     _scopes: dict[Context, NameScope] = field(default_factory=dict, init=False, repr=False, compare=False)

@@ -35,6 +35,7 @@ FUNCTIONS = frozenset(
 _START = re.compile(r"\$(?:\$|\(|([A-Z][A-Za-z_]*)\()")
 _PAREN = re.compile(r"[()]")
 NAME = re.compile(r"[A-Za-z0-9_./]+\Z")
+_WORD = re.compile(r"[A-Za-z0-9_.]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +155,11 @@ def plain_references(text: str, depth_max: int = 40) -> list[tuple[str, bool]]:
                 if piece.default is not None:
                     pending.append((piece.default, depth + 1))
     return found
+
+
+def words_of(text: str) -> frozenset[str]:
+    """Case-folded words of a text: whatever may be the name of a macro in it, in a reference or as an argument."""
+    return frozenset(_WORD.findall(text.lower()))
 
 
 def replace_self(text: str, is_self: Callable[[str], bool], previous: Callable[[str], str], depth_left: int) -> str:

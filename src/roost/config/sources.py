@@ -96,6 +96,7 @@ def load(host: Host, options: LoadOptions) -> Config:
         localname=options.localname,
         limits=options.limits,
         sources=tuple(loader.sources),
+        mentioned=frozenset(loader.mentioned),
         defaults=loader.defaults,
         for_htcondor=options.condor_version is not None,
     )
@@ -115,6 +116,7 @@ def load_text(text: str, host: Host, *, file: str = "<text>", subsystem: str = "
         localname=None,
         limits=loader.limits,
         sources=tuple(loader.sources),
+        mentioned=frozenset(loader.mentioned),
     )
 
 

@@ -46,6 +46,7 @@ def queue_settings(
         interval_s=config.get_int("SCHEDD_INTERVAL", 300, subsys=_SUBSYSTEM),
         zone=zone,
         limits=_limits(config),
+        late_materialization=config.get_bool("SCHEDD_ALLOW_LATE_MATERIALIZE", subsys=_SUBSYSTEM),
         significant=_names(config, "SIGNIFICANT_ATTRIBUTES"),
         significant_too=_names(config, "ADD_SIGNIFICANT_ATTRIBUTES"),
         defaults=_defaults(config),

@@ -322,6 +322,9 @@ class Queue:
             if source.count:
                 cluster = self._cluster(source, event, self.book.next_cluster + len(found), int(work.now))
                 rules.transform(cluster, work.world)
+                if _has_factory(cluster.ad) and not self.claim_table.settings.late_materialization:
+                    text = "Late materialization is not allowed by this SCHEDD (SCHEDD_ALLOW_LATE_MATERIALIZE)"
+                    raise NotAdmitted("JobMaterializeLimit", text, "Submit without max_materialize and max_idle.")
                 check_description(cluster)
                 check_size(cluster)
                 names = check_groups(cluster)

@@ -152,6 +152,21 @@ def test_the_queues_limits_hold_back_the_jobs_and_not_the_submission() -> None:
     driven.check()
 
 
+def test_a_queue_without_late_materialization_refuses_clusters_and_makes_the_jobs_of_earlier_ones() -> None:
+    driven = Driven()
+    number = driven.submit(source(4, JobMaterializeLimit=2))
+    driven.queue.claim_table.settings = replace(SETTINGS, late_materialization=False)
+    for limits in ({"JobMaterializeLimit": 2}, {"JobMaterializeMaxIdle": 1}):
+        driven.submit(source(4, **limits))
+        assert not driven.reply.ok and driven.reply.remedy == "Submit without max_materialize and max_idle."
+        assert driven.reply.text.startswith("Late materialization is not allowed by this SCHEDD")
+    plain = driven.submit(source(4))
+    assert driven.reply.ok and statuses(driven, plain) == "1111"
+    driven.act(ev.Action.REMOVE, JobId(number, 0))
+    assert statuses(driven, number) == "0110"
+    driven.check()
+
+
 def test_many_jobs_are_made_in_parts() -> None:
     driven = Driven()
     count = making.JOBS_A_STEP + 50

@@ -98,13 +98,14 @@ def _families() -> tuple[tuple[re.Pattern[str], Knob], ...]:
 def is_lost_on_roost(name: str, text: str) -> bool:
     """Whether a value of a case-folded name has an effect in HTCondor but not here.
 
-    It has none if it is empty, HTCondor's default, the path of an HTCondor program, or a macro.
+    It has none if it is empty, HTCondor's default, another path of the same HTCondor program, or a macro.
     """
     if name not in ONLY_HTCONDORS or name in htcondor.MACROS:
         return False
     default = htcondor.DEFAULTS.get(name, "")
     same = " ".join(text.split()).lower() in ("", " ".join(default.split()).lower())
-    return not same and not default.startswith(("$(SBIN)/", "$(LIBEXEC)/", "$(BIN)/", "$(RELEASE_DIR)/"))
+    is_program = default.startswith(("$(SBIN)/", "$(LIBEXEC)/", "$(BIN)/", "$(RELEASE_DIR)/")) and "," not in default
+    return not same and not (is_program and text.strip().rpartition("/")[2] == default.rpartition("/")[2])
 
 
 @lru_cache(maxsize=16384)

@@ -11,6 +11,7 @@ from roost.config.knob import Knob, KnobType, Members, Reload, Unread, knob
 _k = partial(knob, subsystem="SCHEDD", read_by="schedd.configured")
 _submit = partial(knob, subsystem="SUBMIT", reload=Reload.COMMAND, read_by="schedd.submit.submission")
 
+_E = Severity.ERROR
 _N = Severity.NOTE
 
 # Each row is one line, however long: it is a table.
@@ -29,8 +30,14 @@ KNOBS: tuple[Knob, ...] = (
     _k("MAX_JOBS_SUBMITTED", KnobType.INTEGER, "2147483647", "Maximum number of jobs in the queue.", low=0),
     _k("MAX_JOBS_PER_OWNER", KnobType.INTEGER, "100000", "Maximum number of jobs of one user in the queue.", low=0),
     _k("MAX_JOBS_PER_SUBMISSION", KnobType.INTEGER, "1000000", "Maximum number of jobs in one submission.", low=0),
+    _k("SCHEDD_ALLOW_LATE_MATERIALIZE", KnobType.BOOLEAN, "True", "Whether jobs of a cluster may enter the queue a few at a time, by max_materialize and max_idle; otherwise such submissions are refused. Clusters that are in the queue go on."),
+    _k("ALLOW_SUBMIT_FROM_KNOWN_USERS_ONLY", KnobType.BOOLEAN, "False", "Whether only users whom an administrator has added may submit jobs.", unread=Unread("Queues keep no list of users: name those who may submit jobs in ALLOW_WRITE_SCHEDD.", _E)),
+    _k("MAX_RUNNING_SCHEDULER_JOBS_PER_OWNER", KnobType.INTEGER, "200", "Maximum number of jobs of the scheduler universe of one user that run at a time.", low=1, unread=Unread("START_SCHEDULER_UNIVERSE limits such jobs of all users together.", _E)),
     _k("JOB_START_COUNT", KnobType.INTEGER, "1", "Number of slots that the queue requests within JOB_START_DELAY; a job that follows another on the same claim starts at once.", low=1),
     _k("JOB_START_DELAY", KnobType.INTEGER, "0", "Time between requests for JOB_START_COUNT slots; 0 for no delay.", unit="s", low=0),
+    _k("MAX_NEXT_JOB_START_DELAY", KnobType.INTEGER, "600", "Longest pause that a job may request by next_job_start_delay.", unit="s", low=0, unread=Unread("Jobs start as slots become free: next_job_start_delay has no effect.", _N)),
+    _k("JOB_IS_FINISHED_COUNT", KnobType.INTEGER, "1", "Number of ended jobs that leave the queue at a time.", low=1, unread=Unread("Jobs leave the queue as soon as they may.", _N)),
+    _k("JOB_IS_FINISHED_INTERVAL", KnobType.INTEGER, "0", "Time between departures of such groups.", unit="s", low=0, unread=Unread("Jobs leave the queue as soon as they may.", _N)),
     _k("JOB_STOP_COUNT", KnobType.INTEGER, "1", "Jobs stopped at a time.", low=1, unread=Unread("Jobs are stopped at once.")),
     _k("JOB_STOP_DELAY", KnobType.INTEGER, "0", "Time between stops of such groups.", unit="s", low=0, unread=Unread("Jobs are stopped at once.")),
     _k("PERIODIC_EXPR_INTERVAL", KnobType.INTEGER, "60", "Time between two evaluations of periodic expressions.", unit="s", low=1),
@@ -125,6 +132,8 @@ KNOBS: tuple[Knob, ...] = (
     _k("SHADOW_RENICE_INCREMENT", KnobType.INTEGER, "0", "Nice value of the shadow processes.", low=0, high=19, unread=Unread("Roost has no shadow process for each job.", _N)),
     _k("MAX_CONCURRENT_UPLOADS", KnobType.INTEGER, "100", "Maximum number of jobs whose input the queue sends at a time; 0 for no limit.", low=0, read_by="runtime.queue.daemon"),
     _k("MAX_CONCURRENT_DOWNLOADS", KnobType.INTEGER, "100", "Maximum number of jobs whose output the queue receives at a time; 0 for no limit.", low=0, read_by="runtime.queue.daemon"),
+    _k("MAX_CONCURRENT_UPLOADS_PER_USER", KnobType.INTEGER, "20", "Maximum number of jobs of one user whose input the queue sends at a time.", low=0, unread=Unread("MAX_CONCURRENT_UPLOADS limits the jobs of all users together.")),
+    _k("MAX_TRANSFER_QUEUE_AGE", KnobType.INTEGER, "7200", "Age at which a transfer that may hang loses its place among those of MAX_CONCURRENT_UPLOADS and MAX_CONCURRENT_DOWNLOADS.", unit="s", low=0, unread=Unread("A transfer loses its place once it has been silent for 60 s, and otherwise keeps it to its end.", _N)),
     _k("MAX_TRANSFER_INPUT_MB", KnobType.EXPRESSION, "-1", "Maximum input of a job without its own max_transfer_input_mb, evaluated in the job's ad; applies to jobs submitted afterwards; -1 for no limit.", unit="MB"),
     _k("MAX_TRANSFER_OUTPUT_MB", KnobType.EXPRESSION, "-1", "Maximum output of a job without its own max_transfer_output_mb, evaluated in the job's ad; applies to jobs submitted afterwards; -1 for no limit.", unit="MB"),
     *(_k(name, KnobType.STRING, None, meaning, unread=Unread("Roost has no job router.")) for name, meaning in (

@@ -15,6 +15,7 @@ _N = Severity.NOTE
 # fmt: off
 # ruff: noqa: E501
 KNOBS: tuple[Knob, ...] = (
+    _k("STARTD_ENFORCE_DISK_LIMITS", KnobType.BOOLEAN, "False", "Whether a job that uses more disk space than its slot has is put on hold.", unread=Unread("Scratch directories have no quota: evict jobs by PREEMPT, or hold them by SYSTEM_PERIODIC_HOLD, for what DiskUsage says.", Severity.ERROR)),
     _k("STARTD_NAME", KnobType.STRING, None, "Part of slot names before the host name, for several daemons on one host.", reload=Reload.RESTART, read_by="startd.slot_ad.ad"),
     _k("POLLING_INTERVAL", KnobType.INTEGER, "5", "Time between two evaluations of the policy of a claimed slot.", unit="s", low=1, read_by="node.plan"),
     _k("MATCH_TIMEOUT", KnobType.INTEGER, "120", "How long a matched slot waits to be claimed.", unit="s", low=1),

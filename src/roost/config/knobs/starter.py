@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from roost.base.diagnostics import Severity
 from roost.config.knob import Knob, KnobScope, KnobType, Members, Reload, Unread, knob
 
 _k = partial(knob, subsystem="STARTER", read_by="starter.configured")
@@ -38,6 +39,7 @@ KNOBS: tuple[Knob, ...] = (
     _k("STARTER_EPILOG", KnobType.STRING, None, "Program run after each job, `[user@]path arguments`; NONE for none.", scope=KnobScope.SLOT_TYPE),
     _k("STARTER_SCRIPT_USERS", KnobType.LIST, None, "Accounts that prolog and epilog may run as by `user@`, including root only if it is named.", read_by="runtime.node.runs.job_hooks"),
     _k("STARTER_METHOD_TIMEOUT", KnobType.INTEGER, "300", "How long a suspend, resume or terminate method of a queue of a Grid Engine cell, or a command of a checkpointing interface, may take before it is killed.", unit="s", low=1),
+    _k("STARTER_RLIMIT_AS", KnobType.EXPRESSION, "0", "Maximum address space of a job's processes; 0 for no limit.", unit="MB", unread=Unread("Address space is not limited: limit memory by CGROUP_MEMORY_LIMIT_POLICY.", Severity.ERROR)),
     _k("JOB_RENICE_INCREMENT", KnobType.EXPRESSION, "0", "Nice value that the job runs with; an expression that gives a number outside the range counts as the nearest end of it.", low=0, high=19, read_by="runtime.node.runs.job_order"),
     _k("JOB_EXECDIR_PERMISSIONS", KnobType.STRING, "user", "Who may look into scratch directories.", words=("user", "group", "world"), read_by="runtime.node.runs.runner"),
     _k("JOB_INHERITS_STARTER_ENVIRONMENT", KnobType.STRING, "False", "Whether, or which, environment variables of the daemon the job gets.", read_by="runtime.node.runs.job_order"),

@@ -54,6 +54,8 @@ class QueueSettings:
     #: The time zone of crontabs.
     zone: tzinfo = UTC
     limits: Limits = field(default_factory=Limits)
+    #: SCHEDD_ALLOW_LATE_MATERIALIZE.
+    late_materialization: bool = True
     #: SIGNIFICANT_ATTRIBUTES, which replace those of the negotiator; ADD_SIGNIFICANT_ATTRIBUTES, which add to them.
     significant: frozenset[str] = frozenset()
     significant_too: frozenset[str] = frozenset()
