@@ -745,8 +745,28 @@ def test_a_job_that_is_done_and_stays_has_one_end_when_it_is_removed() -> None:
     assert found is not None
     assert found.status is JobStatus.COMPLETED
     driven.act(ev.Action.REMOVE, job)
-    assert driven.past.history == [(job, JobStatus.COMPLETED)]
+    # Removed, it still stays for as long as it wants to, as in HTCondor.
+    assert found.status is JobStatus.REMOVED and found.ad["RemoveReason"] == "via roost rm (by user ann)"
+    assert found.ad["LastJobStatus"] == 4 and not driven.past.history
+    driven.act(ev.Action.REMOVE, job)
+    driven.feed(ev.Ticked())
+    assert driven.queue.book.find(job) is not None
+    driven.act(ev.Action.REMOVE_AT_ONCE, job)
+    assert driven.past.history == [(job, JobStatus.REMOVED)]
     assert driven.past.ends[job] == 1
+
+
+def test_a_job_that_stays_while_it_is_completed_leaves_when_it_is_removed() -> None:
+    driven = Driven()
+    number = driven.submit(source(1, LeaveJobInQueue=parse_expression("JobStatus == 4")))
+    driven.end(driven.start())
+    job = JobId(number, 0)
+    driven.feed(ev.Ticked())
+    assert driven.queue.book.find(job) is not None and not driven.past.history
+    driven.act(ev.Action.REMOVE, job)
+    assert driven.queue.book.find(job) is None and driven.past.history == [(job, JobStatus.REMOVED)]
+    assert driven.past.ends[job] == 1
+    driven.check()
 
 
 def test_a_removed_job_stays_as_long_as_it_wants_to_and_has_one_end() -> None:

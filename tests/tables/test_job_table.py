@@ -73,6 +73,7 @@ HELD                 REMOVE_POLICY    REMOVED              REMOVED
 HELD                 RUN_OVER         -                    HELD
 REMOVED              LEFT             GONE                 -
 REMOVED              RUN_OVER         -                    REMOVED
+COMPLETED            REMOVE_COMMAND   REMOVED              REMOVED
 COMPLETED            REMOVE_POLICY    REMOVED              REMOVED
 COMPLETED            LEFT             GONE                 -
 """
@@ -158,7 +159,7 @@ def test_a_job_on_a_machine_has_a_run_until_it_leaves_by_a_row() -> None:
 
 #: Where statuses are set that are no transitions: what a queue is made from when it starts, records that follow it, and
 #: jobs that enter the queue.
-OF_RECORDS: Final = {"book.py", "queue.py", "job_queue_log.py", "making.py"}
+OF_RECORDS: Final = {"book.py", "queue.py", "job_queue_log.py", "materialization.py"}
 
 
 def test_nothing_but_a_turn_changes_the_status_of_a_job() -> None:

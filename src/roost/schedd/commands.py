@@ -261,9 +261,6 @@ def _hold(work: Work, claim_table: ClaimTable, job: Job, event: Acted) -> str:
 def _remove(work: Work, claim_table: ClaimTable, job: Job, event: Acted) -> str:
     if job.status is JobStatus.REMOVED:
         return _DONE
-    if job.status is JobStatus.COMPLETED:
-        leave_at_last(work, job)
-        return ""
     text = _removal(event)
     begin_following(work, job)
     take_away(work, claim_table, job, text)

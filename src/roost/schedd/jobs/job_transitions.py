@@ -118,7 +118,7 @@ _WRITTEN: Final[tuple[tuple[int, tuple[S, ...], S, On, tuple[Guard, ...], Reason
     (15, (S.IDLE,), S.HELD, On.HOLD_QUEUE, _FREE, _R.QUEUE),
     (16, (S.HELD,), S.IDLE, On.RELEASE_COMMAND, _FREE, _R.USER),
     (17, (S.HELD,), S.IDLE, On.RELEASE_POLICY, _FREE, _R.POLICY),
-    (18, _ALIVE, S.REMOVED, On.REMOVE_COMMAND, (), _R.USER),
+    (18, (*_ALIVE, S.COMPLETED), S.REMOVED, On.REMOVE_COMMAND, (), _R.USER),
     (19, (*_ALIVE, S.COMPLETED), S.REMOVED, On.REMOVE_POLICY, (), _R.POLICY),
     (20, (S.COMPLETED, S.REMOVED), S.GONE, On.LEFT, _FREE, _R.QUEUE),
     (21, (S.HELD,), S.HELD, On.RUN_OVER, _BUSY, _R.MACHINE),

@@ -20,6 +20,7 @@ from roost.schedd.events import RunEnded
 from roost.schedd.job_policy.expressions import Occasion, Outcome, SystemPolicy, Verdict, decide
 from roost.schedd.jobs.book import Job
 from roost.schedd.jobs.job_transitions import On, row_of
+from roost.schedd.status import JobStatus
 from roost.schedd.work import Work
 
 _KINDS: Final = {
@@ -97,9 +98,13 @@ def release(work: Work, job: Job, on: On, text: str) -> None:
 
 
 def remove(work: Work, job: Job, on: On, text: str) -> None:
-    """Mark a job as removed; it leaves the queue when it has left its machine."""
+    """Mark a job as removed; it leaves the queue when it has left its machine.
+
+    The end of a job that has completed was reported, and its removal is not another one.
+    """
+    told = {"RemovalTold": True} if job.status is JobStatus.COMPLETED else {}
     work.move(job, on)
-    work.set(job, RemoveReason=text)
+    work.set(job, RemoveReason=text, **told)
 
 
 def leave_removed(work: Work, job: Job, *, stays: bool = True) -> None:
