@@ -228,10 +228,8 @@ def test_a_bad_constraint_is_called_one(desk: Desk) -> None:
 
 def test_who_means_all_means_those_for_which_it_makes_sense(desk: Desk) -> None:
     held, idle = desk.submit(count=2, more="hold = true\n"), desk.submit(more="requirements = false\n")
-    assert (
-        desk("release", str(idle), status=1)[1] == "roost: none of these jobs is on hold, and no longer on a machine\n"
-    )
-    assert "is not on hold" in desk("release", f"{idle}.0", status=1)[1]
+    assert desk("release", str(idle), status=1)[1] == "roost: none of these jobs is on hold and off its machine\n"
+    assert "is not on hold and off its machine" in desk("release", f"{idle}.0", status=1)[1]
     assert desk("release", "--constraint", f"ClusterId >= {held}") == ("2 jobs released\n", "")
     desk("rm", str(idle), str(held))
 

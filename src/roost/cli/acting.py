@@ -10,6 +10,7 @@ from roost.base.records import dataclass
 from roost.cli.listing import counted, print_json
 from roost.cli.pool_connection import add_pool_options, with_pool
 from roost.cli.terminal import CommandError, Exit, complain, say
+from roost.model.job_actions import ACTION_WORDS, ActionWords, refusal_words
 from roost.wire.requests import queue
 from roost.wire.requests.verb import JOBS_PATTERN
 from roost.wire.structs import data_of
@@ -21,45 +22,24 @@ class QueueAction:
 
     queue_action: queue.Action
     help: str
-    #: Past participle or state for messages, after "are".
-    done: str
-    #: The state that a job must have.
-    needs: str
+
+    @property
+    def words(self) -> ActionWords:
+        """What its action is called."""
+        return ACTION_WORDS[self.queue_action]
 
 
 QUEUE_ACTIONS: Final = {
-    "rm": QueueAction("remove", "remove jobs from the queue", "removed", "still in the queue"),
-    "hold": QueueAction("hold", "put jobs on hold", "held", "idle or running"),
-    "release": QueueAction(
-        "release", "return held jobs to the queue", "released", "on hold, and no longer on a machine"
-    ),
-    "suspend": QueueAction("suspend", "pause running jobs on their machines", "being suspended", "running"),
-    "continue": QueueAction("continue", "resume suspended jobs", "being continued", "suspended"),
-    "vacate": QueueAction(
-        "vacate", "evict running jobs from their machines and return them to the queue", "being vacated", "running"
-    ),
-    "edit": QueueAction("edit", "change attributes of jobs", "changed", "in the queue"),
+    "rm": QueueAction("remove", "remove jobs from the queue"),
+    "hold": QueueAction("hold", "put jobs on hold"),
+    "release": QueueAction("release", "return held jobs to the queue"),
+    "suspend": QueueAction("suspend", "pause running jobs on their machines"),
+    "continue": QueueAction("continue", "resume suspended jobs"),
+    "vacate": QueueAction("vacate", "evict running jobs from their machines and return them to the queue"),
+    "edit": QueueAction("edit", "change attributes of jobs"),
 }
 
-_WHY: Final = {
-    "not-found": "is not in the queue",
-    "permission-denied": "belongs to another user",
-    "released-too-often": "has reached the number of releases that SYSTEM_MAX_RELEASES allows; only queue "
-    "super users may release it again",
-    "immutable": "has an attribute among these that cannot be changed after submission: it identifies the job, or is "
-    "listed in IMMUTABLE_JOB_ATTRS",
-    "protected": "has an attribute among these that only queue super users may change: it belongs to the queue's own "
-    "record of the job, or is listed in PROTECTED_JOB_ATTRS",
-    "not-a-number": "is unchanged: JobPrio must be a whole number from -2147483647 to 2147483647",
-    "bad-name": "is unchanged: attribute names may contain only letters, digits, _ and ., and must not begin with a "
-    "digit",
-    "not-a-text": "is unchanged: an accounting group must be a quoted string, not an expression",
-    "too-large": "is unchanged: its ad would be too large; transfer large data as files",
-    "group-too-long": "is unchanged: the name of a group is too long",
-    "too-many-groups": "is unchanged: your jobs would use more accounting groups than the queue allows per user",
-}
-
-#: Of these, the ones about the current state of the job.
+#: The refusals that are about the current state of the job.
 _OF_STATUS: Final = ("already-done", "bad-status")
 
 
@@ -145,10 +125,6 @@ def _attributes(args: argparse.Namespace) -> dict[str, Any] | None:
     return ad_data(ad)
 
 
-def _why(action: QueueAction, refusal: str) -> str:
-    return f"is already {action.done}" if refusal == "already-done" else _WHY.get(refusal, f"is not {action.needs}")
-
-
 def _tell(args: argparse.Namespace, action: QueueAction, told: queue.ActedUpon) -> int:
     if args.json:
         print_json(data_of(told))
@@ -157,11 +133,11 @@ def _tell(args: argparse.Namespace, action: QueueAction, told: queue.ActedUpon) 
     meant = {job: why for job, why in told.refused.items() if why not in _OF_STATUS or job in args.job}
     if not args.json:
         if done:
-            say(f"{counted(done, 'job')} {action.done}")
+            say(f"{counted(done, 'job')} {action.words.done}")
         for job, why in list(meant.items())[:10]:
-            complain(f"job {job} {_why(action, why)}")
+            complain(f"job {job} {refusal_words(action.queue_action, why)}")
         if len(meant) > 10:
             complain(f"and {counted(len(meant) - 10, 'other job')} for the same kind of reason")
         if not done and not meant:
-            complain(f"none of these jobs is {action.needs}" if told.refused else "no job matched")
+            complain(f"none of these jobs is {action.words.needs}" if told.refused else "no job matched")
     return Exit.OK if done and not meant else Exit.NO

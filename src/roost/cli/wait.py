@@ -78,10 +78,8 @@ def _wait(pool: Pool, args: argparse.Namespace) -> tuple[dict[str, Any], Summary
         progress.end()
 
 
-#: What jobs are called that enter the queue later (max_materialize, max_idle), and JobMaterializePaused of a cluster
-#: none of whose further jobs do.
+#: What jobs are called that enter the queue later (max_materialize, max_idle).
 _LATER: Final = "to come"
-_REMOVED: Final = 3
 
 
 def _known(pool: Pool, jobs: list[str]) -> None:
@@ -96,6 +94,8 @@ def _known(pool: Pool, jobs: list[str]) -> None:
 
 def _counts(pool: Pool, jobs: list[str]) -> dict[str, int]:
     """State to number of the jobs that are waited for. Large numbers of jobs are only counted."""
+    from roost.schedd.jobs.factories import FactoryPause
+
     found = pool.ask(queue.Overview(jobs=tuple(jobs), projection=("JobStatus",), rows_max=_ROWS_MAX))
     counts: dict[str, int] = {}
     if isinstance(found, queue.Clusters):
@@ -110,7 +110,7 @@ def _counts(pool: Pool, jobs: list[str]) -> dict[str, int]:
     if not jobs or whole:
         names = ("TotalSubmitProcs", "JobMaterializeNextProcId", "JobMaterializePaused")
         for row in pool.ask(queue.Query(jobs=whole, projection=names, factories=True)):
-            if row.get("JobMaterializePaused") != _REMOVED:
+            if row.get("JobMaterializePaused") != FactoryPause.REMOVED:
                 later = int(row.get("TotalSubmitProcs", 0)) - int(row.get("JobMaterializeNextProcId", 0))
                 counts[_LATER] = counts.get(_LATER, 0) + later
     return {word: number for word, number in counts.items() if number}

@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from roost.classad.values import fold
+from roost.model.codes import HoldCode
 from roost.schedd.changes import PutCluster, PutFactory, PutGone
 from roost.schedd.claims.claim_table import ClaimTable
 from roost.schedd.event_log import log
@@ -25,7 +26,6 @@ from roost.schedd.work import Work
 
 #: Jobs made in one step of the queue, some 20 ms.
 JOBS_A_STEP: Final = 200
-_HOLD_CODE: Final = 1
 
 
 def make_some(work: Work, claim_table: ClaimTable) -> None:
@@ -65,7 +65,12 @@ def _wanted(work: Work, claim_table: ClaimTable, cluster: Cluster) -> int:
 
 def waiting(cluster: Cluster) -> int:
     """Jobs of a cluster that max_idle counts."""
-    return cluster.statuses.count(JobStatus.IDLE) + cluster.statuses.count(JobStatus.HELD)
+    factory, statuses = cluster.factory, cluster.statuses
+    assert factory is not None
+    # A job that has left does not come back, so each is passed over once in the life of a cluster.
+    while factory.first < factory.made and statuses[factory.first] == JobStatus.GONE:
+        factory.first += 1
+    return sum(statuses.count(status, factory.first, factory.made) for status in (JobStatus.IDLE, JobStatus.HELD))
 
 
 def _make(work: Work, cluster: Cluster, count: int) -> None:
@@ -107,7 +112,8 @@ def pause(work: Work, cluster: Cluster, reason: str) -> bool:
         return False
     factory.pause, factory.reason = FactoryPause.HELD, reason
     keep(work, cluster, factory)
-    _tell(work, cluster, log.FactoryPaused(reason=reason, pause_code=int(FactoryPause.HELD), hold_code=_HOLD_CODE))
+    by_user = int(HoldCode.USER_REQUEST)
+    _tell(work, cluster, log.FactoryPaused(reason=reason, pause_code=int(FactoryPause.HELD), hold_code=by_user))
     return True
 
 

@@ -124,5 +124,5 @@ def test_orders_and_settings_that_have_no_effect_are_noted(tmp_path: Path) -> No
         "workflows in the lab submit nodes as soon as they are ready (DAGMAN_SUBMIT_DELAY)",
         f"b: MAX_JOBS_RUNNING {of_pool}",
         f"b: MAX_JOBS_PER_OWNER {of_pool}",
-        f"{file}:18: release of job a at 3m had no effect: the job's status does not allow it",
+        f"{file}:18: release of job a at 3m had no effect: the job is not on hold and off its machine",
     }

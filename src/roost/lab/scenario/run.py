@@ -35,6 +35,7 @@ from roost.lab.scenario.values import (
     ScheduledAction,
     job_of,
 )
+from roost.model.job_actions import refusal_words
 from roost.node.host_slots import Starter
 from roost.runtime.master_settings import master_settings
 from roost.sim.inputs.workload import Job
@@ -103,13 +104,6 @@ class _Miss:
 _FETCHES: Final = re.compile(r"_HOOK_FETCH_(WORK|JOB)\Z", re.IGNORECASE)
 #: Attributes that slots show to the pool but that the machine's own expressions do not see.
 _SHOWN: Final = frozenset(("requirements", "retirementtimeremaining"))
-
-#: The queue's codes of why an order did nothing with a job, in words.
-_NOT_DONE: Final = {
-    "not-found": "the job has left the queue",
-    "already-done": "that was already so",
-    "bad-status": "the job's status does not allow it",
-}
 
 
 class _World(World):
@@ -324,7 +318,8 @@ class _Run:
             raise self.scenario.failed(action, error) from None
         if why:
             order = f"{action.order.value.replace('_', ' ')} of job {action.job} at {shown(action.at_s)}"
-            self.notes[f"{self.scenario.file}:{action.line}: {order} had no effect: {_NOT_DONE.get(why, why)}"] = None
+            because = refusal_words(action.order.removesuffix("_job"), why)
+            self.notes[f"{self.scenario.file}:{action.line}: {order} had no effect: the job {because}"] = None
         if action.order is ScenarioCommand.SHUTDOWN and action.how == "graceful":
             machine = self._machine(action.machine)
             config = next(self._config(each) for each in self.scenario.machines if each.name == machine.plan.name)

@@ -50,11 +50,13 @@ class FactoryPause(IntEnum):
 class Factory:
     """What makes the jobs of a cluster."""
 
-    __slots__ = ("idle_max", "made", "pause", "present_max", "reason")
+    __slots__ = ("first", "idle_max", "made", "pause", "present_max", "reason")
 
     def __init__(self, made: int = 0, pause: FactoryPause = FactoryPause.NONE, reason: str = "") -> None:
         #: Jobs that were made: the number of the next one.
         self.made = made
+        #: No job with a smaller number is in the queue.
+        self.first = 0
         self.pause = pause
         #: Why it is paused; "" where it is not.
         self.reason = reason
