@@ -109,7 +109,6 @@ def test_a_description_stands_in_a_file_beside_the_scenario(tmp_path: Path) -> N
             [END],
             "every end of the job would save its state; give it another exit_code to end with",
         ),
-        ("[jobs.a]\ndescription = '''\nexecutable = x\nmax_idle = 3\nqueue'''\n", [END], "remove max_materialize"),
     ],
 )
 def test_what_means_nothing_is_refused_with_its_place(

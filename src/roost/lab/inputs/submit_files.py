@@ -101,8 +101,6 @@ def clusters_of(
     found = read_submission(text, file, _context(file, owner, config), arguments=arguments, append=append)
     if found.errors:
         raise LabError(joined(found.errors, found.dropped))
-    if any(plan.max_materialize is not None or plan.max_idle is not None for plan in found.clusters):
-        raise LabError(f"{file}: the lab submits all jobs of a cluster at once; remove max_materialize and max_idle")
     for plan in found.clusters if not in_cell else ():
         if asked := asks_a_cell([*plan.common, *plan.varying]):
             raise LabError(f"{file}: {NO_CELLS.format(asked)}")

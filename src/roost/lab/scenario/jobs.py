@@ -43,7 +43,7 @@ Equals = Callable[[Any, Value], bool]
 def misses(each: JobExpectation, name: str, queue: Queue, now: float, equals: Equals) -> Iterator[tuple[str, str]]:
     """What was expected of a job and what was found instead, one line each. `name` is the queue's name."""
     job, status = f"job {each.job}", queue.status.get(name)
-    found = "not submitted" if status is None else _PLACES.get(status, status.name.lower())
+    found = _absent(name, queue) if status is None else _PLACES.get(status, status.name.lower())
     if name in queue.refused:
         found = f"refused: {queue.refused[name]}"
     if each.status is not None and each.status != found.partition(":")[0]:
@@ -62,6 +62,11 @@ def misses(each: JobExpectation, name: str, queue: Queue, now: float, equals: Eq
         value = ad.eval_expr(parse_expression(text), None, FixedWorld(instant=now))
         if not equals(wanted, value):
             yield f"{job}: {text} = {wanted}", f"{job}: {text} = {unparse_value(value)}"
+
+
+def _absent(name: str, queue: Queue) -> str:
+    """The place of a job that never was in the queue."""
+    return "to_come" if name in queue.ids else "not submitted"
 
 
 def why_there(job: str, name: str, queue: Queue) -> str:

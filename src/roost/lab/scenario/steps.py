@@ -34,7 +34,7 @@ from roost.starter.states import State as StarterState
 _PAIRS: Final = tuple(sorted(str(pair) for pair in PAIRS))
 _STATES: Final = frozenset(pair.state.value for pair in PAIRS)
 #: Where a job can be.
-PLACES: Final = ("idle", "running", "suspended", "completed", "held", "removed", "refused")
+PLACES: Final = ("to_come", "idle", "running", "suspended", "completed", "held", "removed", "refused")
 #: Keys of an expectation table; any other key is an expression.
 EXPECT_KEYS: Final = (
     "state", "for", "job", "jobs", "starter", "transition", "reason", "hooks", "dags", "against", "queues", "qstat",

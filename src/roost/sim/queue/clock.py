@@ -137,7 +137,8 @@ class QueueClock:
         ends = core.claim_table.pauses.over_at(now)
         if ends is not None and ends > now:
             self._at(self._grid(ends))
-        return (ends is not None and ends <= now) or bool(core.book.recurring) or self._judged_at(now)
+        timed = core.book.recurring or core.book.factories
+        return (ends is not None and ends <= now) or bool(timed) or self._judged_at(now)
 
     def _judged_at(self, now: float) -> bool:
         return self.judges and self._grid(now, self._interval_s) == now
@@ -149,7 +150,8 @@ class QueueClock:
     def _plan_policy(self, now: float) -> None:
         if self.judges:
             self._at(self._grid(now + 1e-6, self._interval_s))
-        if self._queue.core.book.recurring:
+        book = self._queue.core.book
+        if book.recurring or book.factories:
             self._at(self._grid(now + 1e-6))
 
     def _make_up(self, now: float) -> None:
@@ -179,7 +181,8 @@ class QueueClock:
             self.watch_closely()
         if not self.judges and not names.isdisjoint(_TIMED):
             self.judges = True
-        if self.judges or not names.isdisjoint(_CRON):
+        # A factory may wait for jobs of other clusters to leave.
+        if self.judges or self._queue.core.book.factories or not names.isdisjoint(_CRON):
             self._plan_policy(self._queue.engine.now)
 
     def stepped(self, step: Step) -> None:

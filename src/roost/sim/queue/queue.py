@@ -79,9 +79,11 @@ class Queue:
         #: The workload's name of a job to the queue's, and back.
         self.ids: dict[str, JobId] = {}
         self.names: dict[JobId, str] = {}
-        #: Status, or final status, of each submitted job; and whether it has left the queue.
+        #: Status, or final status, of each job that came into the queue; and whether it has left the queue.
         self.status: dict[str, JobStatus] = {}
         self.left: Counter[str] = Counter()
+        #: Cluster whose jobs come into the queue a few at a time to the number of those that did.
+        self.made: dict[int, int] = {}
         #: Completed work of a job that does not have to be repeated, s.
         self.done_s: dict[str, float] = {}
         self.starts: Counter[str] = Counter()
@@ -276,8 +278,10 @@ class Queue:
                         if ad is not None:
                             self.last_ads[self.names[job]] = ad
                         self._see(self.names[job], status, now, left=True)
-                case ch.PutCluster(cluster=cluster, count=count):
-                    self._taken(cluster, count, now)
+                case ch.PutCluster(cluster=cluster, count=count) if not change.factory:
+                    self._taken(cluster, range(count), now)
+                case ch.PutFactory(cluster=cluster, factory=text):
+                    self._made(cluster, int(text.partition(" ")[0]), now)
                 case ch.AppendLog(path=path, text=text):
                     self.logs.setdefault(path, []).append(text)
         heard = isinstance(event, ev.ClaimsHeard)
@@ -287,15 +291,22 @@ class Queue:
             self._perform(effect, now, heard)
         self.clock.stepped(step)
         # In the seeded world no other request has to be served meanwhile.
-        while self.core.book.unplaced and not isinstance(event, ev.WentOn):
+        while (self.core.book.unplaced or self.core.book.making) and not isinstance(event, ev.WentOn):
             self.feed(ev.WentOn())
         for watcher in self.watchers:
             watcher(now)
 
-    def _taken(self, cluster: int, count: int, now: float) -> None:
+    def _made(self, cluster: int, count: int, now: float) -> None:
+        """Note that a factory has made `count` jobs so far."""
+        before = self.made.get(cluster, 0)
+        self.made[cluster] = count
+        self._taken(cluster, range(before, count), now)
+
+    def _taken(self, cluster: int, procs: range, now: float) -> None:
+        """Note that jobs have come into the queue."""
         # Noop jobs may have left in the step that accepted them, and with the last of them their cluster.
         there = self.core.book.clusters.get(cluster)
-        for proc in range(count):
+        for proc in procs:
             name = self.names[JobId(cluster, proc)]
             job = self.jobs[name]
             self.recorder.write(now, "submit", job=name, owner=job.owner, kind=job.kind)
