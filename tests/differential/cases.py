@@ -124,6 +124,8 @@ _LINES: Final = (
     "leave_in_queue = time() - CompletionDate < 600",
     "hold = true",
 )
+#: Lines by which jobs of a description come into the queue a few at a time.
+_LATE: Final = ("max_materialize = 1", "max_idle = 1")
 #: How long a case lasts, min, unless more happens.
 _END_MIN: Final = 100
 #: Seconds after full minutes at which things happen: each of a case at another, and none at a poll.
@@ -245,6 +247,9 @@ def _description(chance: Random, *, several: bool) -> list[str]:
     given = {name: value for name, value in _job(chance).items() if name in _BESIDE}
     lines = [line for line in _LINES if chance.random() < 0.15]
     count = chance.choice((1, 1, 2))
+    # Drawn apart, so that what else the seeds draw stays as it is.
+    late = Random(f"{count} {lines}")
+    lines += [late.choice(_LATE)] if several and count > 1 and late.random() < 0.5 else []
     described = ["executable = x", *lines, f"queue {count if several else 1}"]
     return [*(f"{key} = {value}" for key, value in given.items()), "description = '''", *described, "'''"]
 
