@@ -136,7 +136,8 @@ def test_the_tasks_of_an_array_of_a_cell_are_each_done_once(start: Callable[...,
     from roost.cli.gridengine.entry import main as gridengine
 
     asked = {"cwd": pool.work, "ROOST_HOME": str(pool.home), "command": gridengine}
-    said = run("qsub", "-terse", "-t", "1-6", "-o", "/dev/null", "-j", "y", str(script), **asked)  # type: ignore[arg-type]
+    # Lost tasks run again only if they may.
+    said = run("qsub", "-terse", "-r", "y", "-t", "1-6", "-o", "/dev/null", "-j", "y", str(script), **asked)  # type: ignore[arg-type]
     assert said.status == 0, said
     number = said.out.partition(".")[0]
     eventually(lambda: done.exists() and len(done.read_text().split()) == 2, "two tasks are done")
