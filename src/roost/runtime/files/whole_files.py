@@ -10,7 +10,7 @@ system. Of two that write the same target the last one wins, and its file is com
 A killed writer leaves such a file behind. `sweep` removes those of a directory whose writers are dead; daemons call it
 at startup for the directories that they own, a DAG's process for the files of its DAG.
 
-Files transferred for jobs in pieces have a separate class (`transfer`, `file worker.hands`).
+Files transferred for jobs in pieces have a separate class (`transfer`, `worker.hands`).
 """
 
 from __future__ import annotations
