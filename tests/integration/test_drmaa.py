@@ -193,9 +193,9 @@ def test_options_of_qsub_act_in_the_native_specification_and_in_categories(
     home: Path, cell_pool: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (home / ".qtask").write_text("# categories\nother -l lic=1\nmine -l lic=1 -N from_category -h\n")
-    job = run("true", jobCategory="mine", nativeSpecification="-N native -A 'an account' -p -5")
+    job = run("true", jobCategory="mine", nativeSpecification="-N native -A 'an_account' -p -5")
     ad = cell_pool.job(f"{job}.0")
-    assert (ad["CellResources"], ad["CellJobName"], ad["CellAccount"]) == ("lic=1", "native", "an account")
+    assert (ad["CellResources"], ad["CellJobName"], ad["CellAccount"]) == ("lic=1", "native", "an_account")
     assert ad["JobPrio"] == -5
     state(job, "user_on_hold")
     # The attribute goes before the option.

@@ -121,7 +121,7 @@ def test_what_is_expected_of_a_job_is_compared_with_its_ad_and_its_log(tmp_path:
     ("expectation", "problem"),
     [
         ('{ jobs = { b = "idle" } }', "no job 'b' has been submitted before this step"),
-        ('{ jobs = { a = { status = "gone" } } }', "a job's place must be one of idle"),
+        ('{ jobs = { a = { status = "gone" } } }', "a job's place must be one of to_come, idle"),
         ('{ jobs = { a = { log = ["began"] } } }', "an event must be one of submit, execute"),
         ("{ jobs = { a = 3 } }", "what is expected of a job is a place or a table"),
         ('{ Color = "blue" }', "s.toml:16: Color is not an attribute of the slot: it is an attribute of the job"),

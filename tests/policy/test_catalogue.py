@@ -27,7 +27,7 @@ NO_POLICY = {
     "max_transfer_input_mb", "max_transfer_output_mb", "collector_requirements",
     "absent_requirements", "daemon_shutdown", "daemon_shutdown_fast", "slotweight",
     "cgroup_hard_memory_limit_expr", "cgroup_soft_memory_limit_expr",
-    "enable_ssh_to_job", "dagman_on_exit_remove",
+    "enable_ssh_to_job", "dagman_on_exit_remove", "starter_rlimit_as",
 }  # fmt: skip
 
 

@@ -19,7 +19,7 @@ from tests.transcripts.world import World, world
 
 QUICK = (
     "16-jsv 00-setup 12-qmod-states 03-forced-complex 05-exclusive-host 01-cluster-queue-vs-queue-instance "
-    "06-resource-quota-sets 09-parallel-environments 15-more-features 10-urgency-and-priority 14-qacct"
+    "06-resource-quota-sets 09-parallel-environments 15-more-features 14-qacct"
 )
 CHOSEN = os.environ.get("ROOST_TEST_TRANSCRIPTS", QUICK).split()
 

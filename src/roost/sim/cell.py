@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
 from roost.base.records import dataclass, field, replace
-from roost.classad import ClassAd
+from roost.classad import ClassAd, Expr
 from roost.classad.values import fold
 from roost.gridengine.cell import Cell
 from roost.gridengine.edits import Asker, Edited, QconfOption, edit, malformed
@@ -33,12 +33,13 @@ from roost.gridengine.pool.admission import (
 from roost.gridengine.pool.context import context_of
 from roost.gridengine.pool.cycle import cell_cycle
 from roost.gridengine.pool.instance_states import InstanceChanges, changed
-from roost.gridengine.pool.requests import SIGNIFICANT, Reader, next_instant
+from roost.gridengine.pool.requests import SIGNIFICANT, Reader, text_of
 from roost.gridengine.pool.suspensions import Suspensions
 from roost.gridengine.pool.usage import rules_of
-from roost.model.cell_requests import RESERVATION, TASK, InstanceAction
+from roost.model.cell_requests import CLEANED, NAME, NOT_BEFORE, RESERVATION, TASK, InstanceAction
 from roost.model.digests import states_digest
 from roost.model.queue_context import QueueContext
+from roost.negotiator.reach import is_unsteady
 from roost.negotiator.snapshot import Plan, Snapshot
 from roost.negotiator.timing import at_once
 from roost.schedd.claims.claim_table import ClaimTable
@@ -52,6 +53,7 @@ OPERATOR: Final = "operator"
 SUPERUSERS: Final = frozenset((OPERATOR, "root"))
 #: Interval after which a run is repeated even if its input would be the same, s.
 STEADY_S: Final = 3600.0
+_REQUIREMENTS: Final = fold("Requirements")
 EPOCH: Final = datetime.datetime(1970, 1, 1)
 #: The host on which commands are given, for messages.
 HOST: Final = "lab"
@@ -163,7 +165,7 @@ class SimulatedCell:
     def cycle(self, snapshot: Snapshot, significant: tuple[str, ...]) -> Plan:
         """Make a scheduling run."""
         self._next_instant = min(
-            (next_instant(request.ad, snapshot.now) for demand in snapshot.demands for request in demand.requests),
+            (_next_instant(request.ad, snapshot.now) for demand in snapshot.demands for request in demand.requests),
             default=math.inf,
         )
         return at_once(cell_cycle(self.active, snapshot, self.groups_of, significant, self.suspensions))
@@ -241,3 +243,19 @@ class SimulatedCell:
     def operates(self, user: str, *, manages: bool = False) -> bool:
         """Whether a user has the rights of an operator of the cell, or of a manager."""
         return user in SUPERUSERS or user in self.cell.managers or (not manages and user in self.cell.operators)
+
+
+def _next_instant(ad: ClassAd, now: float) -> float:
+    """Epoch s from when a waiting job may start where it may not at `now`, for no other reason than the time.
+
+    `now` if that depends on the time in another way than by `-a` or a reschedule; infinite if it does not.
+    """
+    requirements = ad.cell(_REQUIREMENTS)
+    if NAME not in ad and isinstance(requirements, Expr) and is_unsteady(requirements):
+        return now
+    not_before, (_, _, until) = ad.get(NOT_BEFORE), text_of(ad, CLEANED).partition(" ")
+    instants = (
+        float(not_before) if isinstance(not_before, int | float) else 0.0,
+        float(until) if until else 0.0,
+    )
+    return min((each for each in instants if each > now), default=math.inf)

@@ -58,8 +58,10 @@ def desk(pool: Pool, tmp_path: Path) -> Iterator[Desk]:
     before, pool.work = pool.work, tmp_path
     yield desk
     pool.work = before
-    if desk("condor_q", "-af", "ClusterId").out:
-        desk("condor_rm", "-all")
+    # Jobs with leave_in_queue = true stay as removed ones until they are forced out.
+    for options in (("-all",), ("-forcex", "-all")):
+        if desk("condor_q", "-af", "ClusterId").out:
+            desk("condor_rm", *options)
     eventually(lambda: not desk("condor_q", "-allusers", "-af", "ClusterId").out, "an empty queue")
     eventually(lambda: not list(pool.home.joinpath("spool", "staged").glob("*")), "no files of jobs that have left")
 

@@ -31,8 +31,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from roost.classad import ClassAd, Expr
-from roost.classad.values import fold
+from roost.classad import ClassAd
 from roost.gridengine.cell import Cell
 from roost.gridengine.objects.complex import Type, bad_value, by_any_name
 from roost.gridengine.objects.pairs import Pair
@@ -47,8 +46,6 @@ from roost.model.cell_requests import (
     CLEANED,
     IMMEDIATE,
     MASTER_QUEUES,
-    NAME,
-    NOT_BEFORE,
     PARALLEL,
     PATHS,
     PROJECT,
@@ -60,12 +57,10 @@ from roost.model.cell_requests import (
     SOFT_RESOURCES,
 )
 from roost.model.path_lists import is_host, path_list
-from roost.negotiator.reach import is_unsteady
 
 #: Attributes that distinguish the jobs of a cell: each cluster is a job of its own, as in Grid Engine.
 SIGNIFICANT: Final = ("ClusterId", "JobPrio", IMMEDIATE, RESERVATION, CLEANED, *RANKED, *ASKED)
 
-_REQUIREMENTS: Final = fold("Requirements")
 _RANGE: Final = re.compile(r"(\d+)?(-)?(\d+)?\Z")
 
 #: Returns a user's operating system groups that count in user lists.
@@ -95,22 +90,6 @@ def text_of(ad: ClassAd, name: str) -> str:
 def _cleaned_host(ad: ClassAd, now: float) -> str:
     host, _, until = text_of(ad, CLEANED).partition(" ")
     return host if until and now < float(until) else ""
-
-
-def next_instant(ad: ClassAd, now: float) -> float:
-    """Epoch s from when a waiting job may start where it may not at `now`, for no other reason than the time.
-
-    `now` if that depends on the time in another way than by `-a` or a reschedule; infinite if it does not.
-    """
-    requirements = ad.cell(_REQUIREMENTS)
-    if NAME not in ad and isinstance(requirements, Expr) and is_unsteady(requirements):
-        return now
-    not_before, (_, _, until) = ad.get(NOT_BEFORE), text_of(ad, CLEANED).partition(" ")
-    instants = (
-        float(not_before) if isinstance(not_before, int | float) else 0.0,
-        float(until) if until else 0.0,
-    )
-    return min((each for each in instants if each > now), default=math.inf)
 
 
 def slot_ranges(text: str) -> tuple[Range, ...]:
