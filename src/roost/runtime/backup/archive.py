@@ -73,7 +73,7 @@ def read_head(data: bytes) -> Head:
         found = json.loads(data)
         version = int(found.pop("format"))
     except (ValueError, KeyError, TypeError, AttributeError):
-        raise BackupError("it is not a backup of Roost") from None
+        raise BackupError("it is damaged, or not a backup of Roost") from None
     if version > FORMAT:
         raise BackupError(
             f"it has format {version}, but this program reads formats up to {FORMAT}; "
@@ -146,7 +146,7 @@ class Reader:
         with self._opened() as tar:
             member = tar.next()
             if member is None or member.name != HEAD or member.size > _HEAD_BYTES_MAX:
-                raise BackupError("it is not a backup of Roost")
+                raise BackupError("it is damaged, or not a backup of Roost")
             return read_head(_content(tar, member).read())
 
     def check(self) -> None:
