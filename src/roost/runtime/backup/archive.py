@@ -170,12 +170,14 @@ class Reader:
         """Write all files below a directory, with their owners where this process may. Raises OSError."""
         whole = into.resolve()
         with self._opened() as tar:
+            # Owners and modes are kept; Python before 3.11.4 has no parameter for it, and does so.
+            tar.extraction_filter = lambda member, _: member
             for member in tar:
                 _refuse_outside(member)
                 # No link may lead what follows it out of `into`.
                 if not (into / member.name).parent.resolve().is_relative_to(whole):
                     raise BackupError(f"it is damaged: {member.name} leads out of the state directory")
-                tar.extract(member, into, filter="fully_trusted")
+                tar.extract(member, into)
 
     @contextmanager
     def _opened(self) -> Iterator[tarfile.TarFile]:
