@@ -36,7 +36,7 @@ from roost.gridengine.pool.instance_states import InstanceChanges, changed
 from roost.gridengine.pool.requests import SIGNIFICANT, Reader, text_of
 from roost.gridengine.pool.suspensions import Suspensions
 from roost.gridengine.pool.usage import rules_of
-from roost.model.cell_requests import CLEANED, NAME, NOT_BEFORE, RESERVATION, TASK, InstanceAction
+from roost.model.cell_requests import CLEANED, NAME, RESERVATION, TASK, InstanceAction
 from roost.model.digests import states_digest
 from roost.model.queue_context import QueueContext
 from roost.negotiator.reach import is_unsteady
@@ -248,14 +248,10 @@ class SimulatedCell:
 def _next_instant(ad: ClassAd, now: float) -> float:
     """Epoch s from when a waiting job may start where it may not at `now`, for no other reason than the time.
 
-    `now` if that depends on the time in another way than by `-a` or a reschedule; infinite if it does not.
+    `now` if its requirements depend on the time; infinite if nothing does. The lab has no `-a`.
     """
     requirements = ad.cell(_REQUIREMENTS)
     if NAME not in ad and isinstance(requirements, Expr) and is_unsteady(requirements):
         return now
-    not_before, (_, _, until) = ad.get(NOT_BEFORE), text_of(ad, CLEANED).partition(" ")
-    instants = (
-        float(not_before) if isinstance(not_before, int | float) else 0.0,
-        float(until) if until else 0.0,
-    )
-    return min((each for each in instants if each > now), default=math.inf)
+    _, _, until = text_of(ad, CLEANED).partition(" ")
+    return float(until) if until and float(until) > now else math.inf

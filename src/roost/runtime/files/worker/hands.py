@@ -2,7 +2,7 @@
 # ruff: noqa: SIM105, PTH101, PTH102, PTH104, PTH108, PTH112, PTH114, PTH116, PTH118, PTH120, PTH208
 """Operations on users' files: examine, open, write, each complete in itself.
 
-A `Hands` performs them with the identity of its own process; a `FileWorker` (see `file workers`) has a process of the
+A `Hands` performs them with the identity of its own process; a `FileWorker` (see `file_workers`) has a process of the
 user perform the same operations. Nothing here decides what is allowed: the kernel does.
 """
 
